@@ -116,7 +116,7 @@ class CodingSession:
         since = self._last
         recalled = await turn.begin(
             lambda who: frame.query(who, self._opened.agent.agent_id),
-            () if again else self._thread([message]),
+            () if again else placed_thread(self._next, self._latest, [message]),
             since,
         )
         if recalled.stored:
@@ -191,10 +191,7 @@ class CodingSession:
 
     @property
     def _last(self) -> str | None:
-        if not self._held:
-            return None
-        last = self._held[-1]
-        return placed_name(last.place, last.role, last.key)
+        return placed_name(*self._held[-1]) if self._held else None
 
     def _turn(self) -> TurnMemory:
         config = {"configurable": {"thread_id": self.identity.session_id}}
@@ -218,9 +215,7 @@ class CodingSession:
         self._latest = deque(maxlen=_SHOWN_BEFORE)
         for message, one in [*zip(told.messages, self._held, strict=True)][-_SHOWN_BEFORE:]:
             kind = HumanMessage if one.role == "user" else AIMessage
-            self._latest.append(
-                (one.place, kind(whole_text(vars(message)), id=placed_name(one.place, one.role, one.key)))
-            )
+            self._latest.append((one.place, kind(whole_text(vars(message)), id=placed_name(*one))))
         if known is not None:
             # stored after an apparent failure, or before the session began once more
             self._ahead.update(one.key for one in self._held if one.place >= known)
@@ -321,7 +316,7 @@ class CodingSession:
 
     async def _keep(self, new: Sequence[AnyMessage], heard: Sequence[Origin]) -> None:
         """Store an answer, a prompt, or both; `heard` has the origins of the answer's sources."""
-        thread, since = self._thread(new), self._last
+        thread, since = placed_thread(self._next, self._latest, new), self._last
         ends = isinstance(new[-1], AIMessage)
         used, self._used = self._used, ()
         memory = self._turn()
@@ -348,9 +343,6 @@ class CodingSession:
         held = self._held[:before]
         asked = (n for n in range(len(held) - 1, -1, -1) if held[n].role == "user" and held[n].place not in later)
         return held[next(asked, 0) :]
-
-    def _thread(self, new: Sequence[AnyMessage]) -> list[AnyMessage]:
-        return placed_thread(self._next, self._latest, new)
 
     def _note(self, new: Sequence[AnyMessage]) -> None:
         for message in new:

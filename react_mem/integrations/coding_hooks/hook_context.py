@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from react_mem.integrations.coding_hooks.transcripts import SaidTurn
 from react_mem.memory import MemoryFacade, Message, Origin
@@ -110,8 +110,7 @@ _LOOKED_BACK = 32
 """Messages before the end of the last stored turn, among which are those that were stored ahead of it."""
 
 
-@dataclass(frozen=True)
-class HeldMessage:
+class HeldMessage(NamedTuple):
     """A stored message: its place in the session, its role, and the hash of its words."""
 
     place: int
@@ -119,8 +118,7 @@ class HeldMessage:
     key: str
 
 
-@dataclass(frozen=True)
-class ToldEvent:
+class ToldEvent(NamedTuple):
     """Circumstances of an event: its monotonic time in nanoseconds, 0 for unknown, and the length of the transcript."""
 
     at: int = 0

@@ -16,14 +16,8 @@ from typing import Any, NamedTuple
 
 from langgraph.store.base import BaseStore
 
+from react_mem.integrations.deep_agents import package as deep
 from react_mem.integrations.deep_agents.owned_files import Contents, FileOwner, OwnedFiles
-from react_mem.integrations.deep_agents.package import (
-    DeleteResult,
-    EditResult,
-    FileUploadResponse,
-    WriteResult,
-    perform_string_replacement,
-)
 from react_mem.integrations.deep_agents.reading_backend import ReadingBackend, answered, failing, missing, refusal
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, Origin
 from react_mem.memory.records import AgentFile, checked, origin_of
@@ -36,8 +30,8 @@ def _batches(files: list[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]
     return (files[start : start + _UPLOADED_AT_ONCE] for start in range(0, len(files), _UPLOADED_AT_ONCE))
 
 
-def _uploaded(error: str | None, given: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
-    return [FileUploadResponse(path=path, error=refusal(path) or error) for path, _ in given]
+def _uploaded(error: str | None, given: Sequence[tuple[str, bytes]]) -> list[deep.FileUploadResponse]:
+    return [deep.FileUploadResponse(path=path, error=refusal(path) or error) for path, _ in given]
 
 
 def _unsearched(error: str, *_: Any, **__: Any) -> tuple[list[FoundFile], str]:
@@ -87,52 +81,52 @@ class MemoryFilesBackend(ReadingBackend):
     def _files(self, owner: FileOwner) -> OwnedFiles:
         return OwnedFiles(owner, self._agent_id, self._policy, self._folder)
 
-    @answered(failing(WriteResult, "Error: "))
-    async def _write(self, files: OwnedFiles, file_path: str, content: str) -> WriteResult:
+    @answered(failing(deep.WriteResult, "Error: "))
+    async def _write(self, files: OwnedFiles, file_path: str, content: str) -> deep.WriteResult:
         """Write or overwrite a whole file."""
         origin = Origin.ASSISTANT if files.owner.in_run else Origin.IMPORT
         await files.put({file_path: Contents(content)}, origin)
-        return WriteResult(path=file_path)
+        return deep.WriteResult(path=file_path)
 
     write, awrite = _write
 
-    @answered(failing(EditResult, "Error: "))
+    @answered(failing(deep.EditResult, "Error: "))
     async def _edit(
         self, files: OwnedFiles, file_path: str, old_string: str, new_string: str, replace_all: bool = False
-    ) -> EditResult:
+    ) -> deep.EditResult:
         """Replace a text in the current version of a file."""
         change = partial(_replaced, old=old_string, new=new_string, everywhere=replace_all)
         outcome = await files.edit(file_path, change)
         if outcome is None:
-            return EditResult(error=f"Error: {missing(file_path)}")
+            return deep.EditResult(error=f"Error: {missing(file_path)}")
         if isinstance(outcome, str):
-            return EditResult(error=outcome)
-        return EditResult(path=file_path, occurrences=outcome)
+            return deep.EditResult(error=outcome)
+        return deep.EditResult(path=file_path, occurrences=outcome)
 
     edit, aedit = _edit
 
-    @answered(failing(DeleteResult, "Error: "))
-    async def _delete(self, files: OwnedFiles, file_path: str) -> DeleteResult:
+    @answered(failing(deep.DeleteResult, "Error: "))
+    async def _delete(self, files: OwnedFiles, file_path: str) -> deep.DeleteResult:
         """Remove a file, or a folder with all files below it."""
         if not await files.remove(file_path):
-            return DeleteResult(error=f"Error: {missing(file_path)}")
-        return DeleteResult(path=file_path)
+            return deep.DeleteResult(error=f"Error: {missing(file_path)}")
+        return deep.DeleteResult(path=file_path)
 
     delete, adelete = _delete
 
     @answered(_uploaded)
-    async def _upload(self, files: OwnedFiles, given: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
+    async def _upload(self, files: OwnedFiles, given: Sequence[tuple[str, bytes]]) -> list[deep.FileUploadResponse]:
         fit = [(path, data) for path, data in given if refusal(path) is None]
         contents = await asyncio.to_thread(lambda: {path: Contents.of(data) for path, data in fit})
         if contents:
             await files.put(contents, Origin.IMPORT)
         return _uploaded(None, given)
 
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[deep.FileUploadResponse]:
         """Write files; texts are indexed for search, binary files are only stored."""
         return [told for batch in _batches(files) for told in self._upload.sync(self, batch)]
 
-    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[deep.FileUploadResponse]:
         """Write files; texts are indexed for search, binary files are only stored."""
         return [told for batch in _batches(files) for told in await self._upload.later(self, batch)]
 
@@ -146,11 +140,11 @@ class MemoryFilesBackend(ReadingBackend):
 
 def _replaced(text: str, *, old: str, new: str, everywhere: bool) -> tuple[int | str, str | None]:
     """Return the number of replacements, or the error, and the new text."""
-    done = perform_string_replacement(text, old, new, everywhere)
+    done = deep.perform_string_replacement(text, old, new, everywhere)
     if isinstance(done, str) and "\r\n" in text and "\n" in old and "\r" not in old:
         # a file with Windows' line ends is read with plain ones, and stays as it is
         old, new = (one.replace("\r\n", "\n").replace("\n", "\r\n") for one in (old, new))
-        done = perform_string_replacement(text, old, new, everywhere)
+        done = deep.perform_string_replacement(text, old, new, everywhere)
     return (done, None) if isinstance(done, str) else (done[1], done[0])
 
 

@@ -11,13 +11,8 @@ from collections.abc import AsyncIterator, Sequence
 
 from langgraph.store.base import BaseStore
 
+from react_mem.integrations.deep_agents import package as deep
 from react_mem.integrations.deep_agents.owned_files import Contents, FileOwner, KeptFile
-from react_mem.integrations.deep_agents.package import (
-    DeleteResult,
-    EditResult,
-    FileUploadResponse,
-    WriteResult,
-)
 from react_mem.integrations.deep_agents.reading_backend import ReadingBackend
 from react_mem.integrations.skills.skill_files import NAME, skill_name, write_skill
 from react_mem.memory import Skill
@@ -81,9 +76,9 @@ class LearntSkillsBackend(ReadingBackend):
     def _files(self, owner: FileOwner) -> LearntSkills:
         return LearntSkills(owner)
 
-    def write(self, file_path: str, content: str) -> WriteResult:
+    def write(self, file_path: str, content: str) -> deep.WriteResult:
         """Refuse to write."""
-        return WriteResult(error=_READ_ONLY)
+        return deep.WriteResult(error=_READ_ONLY)
 
     def edit(
         self,
@@ -91,17 +86,17 @@ class LearntSkillsBackend(ReadingBackend):
         old_string: str,
         new_string: str,
         replace_all: bool = False,
-    ) -> EditResult:
+    ) -> deep.EditResult:
         """Refuse to edit."""
-        return EditResult(error=_READ_ONLY)
+        return deep.EditResult(error=_READ_ONLY)
 
-    def delete(self, file_path: str) -> DeleteResult:
+    def delete(self, file_path: str) -> deep.DeleteResult:
         """Refuse to delete."""
-        return DeleteResult(error=_READ_ONLY)
+        return deep.DeleteResult(error=_READ_ONLY)
 
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[deep.FileUploadResponse]:
         """Refuse to write."""
-        return [FileUploadResponse(path=path, error="permission_denied") for path, _ in files]
+        return [deep.FileUploadResponse(path=path, error="permission_denied") for path, _ in files]
 
 
 def _as_file(skill: Skill) -> KeptFile:

@@ -8,68 +8,57 @@ from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from functools import partial, wraps
+from operator import itemgetter
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from langgraph.store.base import BaseStore
 
 from react_mem.errors import LegalHoldError, MemoryFull
+from react_mem.integrations.deep_agents import package as deep
 from react_mem.integrations.deep_agents.owned_files import FileOwner, KeptFile, NobodysFiles, owner_of_files
-from react_mem.integrations.deep_agents.package import (
-    BackendProtocol,
-    FileData,
-    FileDownloadResponse,
-    FileInfo,
-    GlobResult,
-    GrepMatch,
-    GrepResult,
-    LsResult,
-    ReadResult,
-    compile_grep_include_glob,
-    grep_matches_from_files,
-    slice_read_response,
-)
 from react_mem.memory.records import AgentFile, run_blocking
 from react_mem.memory.turns import cause_for_clients, cause_of
 
 # Looking through files by their names and letters, as Deep Agents defines it: listing, glob, grep.
 
 
-def listed(files: Iterable[KeptFile], path: str) -> list[FileInfo]:
+def listed(files: Iterable[KeptFile], path: str) -> list[deep.FileInfo]:
     """Return the files and folders directly in a folder, sorted by path, of all files below it; folders end in `/`."""
     within = _within(path)
-    found: dict[str, FileInfo] = {}
+    found: dict[str, deep.FileInfo] = {}
     for file in files:
         name, slash, _ = file.path.removeprefix(within).partition("/")
         if not file.path.startswith(within):
             continue
         if slash:
             folder = f"{within}{name}/"
-            found[folder] = FileInfo(path=folder, is_dir=True, size=0, modified_at="")
+            found[folder] = deep.FileInfo(path=folder, is_dir=True, size=0, modified_at="")
         else:
             found[file.path] = _info(file)
     return [found[place] for place in sorted(found)]
 
 
-def matching(files: Sequence[KeptFile], pattern: str, path: str) -> list[FileInfo]:
+def matching(files: Sequence[KeptFile], pattern: str, path: str) -> list[deep.FileInfo]:
     """Return the files with names that match a pattern below a path, the latest first; ValueError for a bad one."""
-    matches = _matcher(pattern)
-    found = [file for file in files if matches(_relative(file.path, path))]
+    matches, within = _matcher(pattern), _within(path)
+    # the searched file itself goes by its name
+    named = ((one, one.path if one.path.startswith(within) else one.path.rpartition("/")[2]) for one in files)
+    found = [file for file, name in named if matches(name.removeprefix(within))]
     return [_info(file) for file in sorted(found, key=lambda file: (file.modified_at, file.path), reverse=True)]
 
 
-def _grepped(files: Iterable[KeptFile], pattern: str, path: str, glob: str | None) -> list[GrepMatch]:
+def _grepped(files: Iterable[KeptFile], pattern: str, path: str, glob: str | None) -> list[deep.GrepMatch]:
     """Return the lines that hold a text, letter by letter."""
     given = {file.path: _as_data(file) for file in files if pattern in file.contents.content}
-    found = grep_matches_from_files(given, pattern, path, glob).matches or []
-    return [GrepMatch(path=one["path"], line=one["line"], text=one["text"].removesuffix("\r")) for one in found]
+    found = deep.grep_matches_from_files(given, pattern, path, glob).matches or []
+    return [deep.GrepMatch(path=one["path"], line=one["line"], text=one["text"].removesuffix("\r")) for one in found]
 
 
-def _info(file: KeptFile) -> FileInfo:
-    return FileInfo(path=file.path, is_dir=False, size=file.contents.size, modified_at=file.modified_at)
+def _info(file: KeptFile) -> deep.FileInfo:
+    return deep.FileInfo(path=file.path, is_dir=False, size=file.contents.size, modified_at=file.modified_at)
 
 
-def _place(match: GrepMatch) -> tuple[str, int]:
-    return match["path"], match["line"]
+_place = itemgetter("path", "line")
 
 
 def _matcher(pattern: str) -> Callable[[str], bool]:
@@ -78,7 +67,7 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
     if ".." in pattern.split("/"):
         raise ValueError("a pattern must not lead up with '..': name the folder by `path`")
     try:
-        return compile_grep_include_glob(pattern)
+        return deep.compile_grep_include_glob(pattern)
     except ValueError as error:
         # in our own words, which may be told
         raise ValueError(str(error)) from None
@@ -86,12 +75,6 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
 
 def _within(path: str) -> str:
     return f"{AgentFile.clean_path(path).rstrip('/')}/"
-
-
-def _relative(file: str, path: str) -> str:
-    """Return the path of a file relative to a searched path; for the file itself, its name."""
-    within = _within(path)
-    return file.removeprefix(within) if file.startswith(within) else file.rpartition("/")[2]
 
 
 _WITHIN = 30.0
@@ -129,8 +112,8 @@ def missing(path: str) -> str:
     return f"File '{path}' not found"
 
 
-def _as_data(file: KeptFile) -> FileData:
-    return FileData(
+def _as_data(file: KeptFile) -> deep.FileData:
+    return deep.FileData(
         content=file.contents.content,
         encoding=file.contents.encoding,
         created_at=file.created_at,
@@ -138,11 +121,11 @@ def _as_data(file: KeptFile) -> FileData:
     )
 
 
-def _none_downloaded(error: str, paths: Sequence[str]) -> list[FileDownloadResponse]:
-    return [FileDownloadResponse(path=path, error=error) for path in paths]
+def _none_downloaded(error: str, paths: Sequence[str]) -> list[deep.FileDownloadResponse]:
+    return [deep.FileDownloadResponse(path=path, error=error) for path in paths]
 
 
-def _none_there(error: str, paths: Sequence[str]) -> list[FileDownloadResponse]:
+def _none_there(error: str, paths: Sequence[str]) -> list[deep.FileDownloadResponse]:
     log.warning("files that an agent asked for are taken as missing: %s", error)
     return _none_downloaded(_NOT_FOUND, paths)
 
@@ -206,7 +189,7 @@ def failing(answer: Callable[..., Answer], before: str = "") -> Callable[..., An
     return lambda told, *_, **__: answer(error=f"{before}{told}")
 
 
-class ReadingBackend(BackendProtocol):
+class ReadingBackend(deep.BackendProtocol):
     """Files that Deep Agents read, list and search; store and owner are the run's unless the application gives them."""
 
     def __init__(self, store: BaseStore | None, user_id: str | None) -> None:
@@ -220,28 +203,28 @@ class ReadingBackend(BackendProtocol):
     def _owner(self) -> FileOwner:
         return owner_of_files(self._store, self._user_id)
 
-    @answered(failing(LsResult))
-    async def _ls(self, files: FilesRead, path: str) -> LsResult:
+    @answered(failing(deep.LsResult))
+    async def _ls(self, files: FilesRead, path: str) -> deep.LsResult:
         """List the files and folders directly in a folder."""
         found = [file async for page in files.every(path) for file in page]
-        return LsResult(entries=await asyncio.to_thread(listed, found, path))
+        return deep.LsResult(entries=await asyncio.to_thread(listed, found, path))
 
     ls, als = _ls
 
-    @answered(failing(ReadResult))
-    async def _read(self, files: FilesRead, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+    @answered(failing(deep.ReadResult))
+    async def _read(self, files: FilesRead, file_path: str, offset: int = 0, limit: int = 2000) -> deep.ReadResult:
         """Return lines of a text, or a whole binary file."""
         [file] = await files.get([file_path])
         if file is None:
-            return ReadResult(error=missing(file_path))
+            return deep.ReadResult(error=missing(file_path))
         data = _as_data(file)
         if file.contents.encoding != "utf-8":
-            return ReadResult(file_data=data)
-        return await asyncio.to_thread(partial(slice_read_response, data, offset, limit))
+            return deep.ReadResult(file_data=data)
+        return await asyncio.to_thread(partial(deep.slice_read_response, data, offset, limit))
 
     read, aread = _read
 
-    @answered(failing(GrepResult, "Error: "))
+    @answered(failing(deep.GrepResult, "Error: "))
     async def _grep(
         self,
         files: FilesRead,
@@ -250,32 +233,32 @@ class ReadingBackend(BackendProtocol):
         glob: str | None = None,
         *,
         max_count: int | None = None,
-    ) -> GrepResult:
+    ) -> deep.GrepResult:
         """Find the lines that hold a text, letter by letter; the search runs in a thread."""
         where = AgentFile.clean_path(path or "/")
         if glob:
             await asyncio.to_thread(_matcher, glob)
-        found: list[GrepMatch] = []
+        found: list[deep.GrepMatch] = []
         async for page in files.every(where):
             found += await asyncio.to_thread(_grepped, page, pattern, where, glob)
             if max_count is not None and len(found) > max_count:
                 # one more than wanted tells that there are more
                 found = sorted(found, key=_place)[: max_count + 1]
         truncated = max_count is not None and len(found) > max_count
-        return GrepResult(matches=sorted(found, key=_place)[:max_count], truncated=truncated)
+        return deep.GrepResult(matches=sorted(found, key=_place)[:max_count], truncated=truncated)
 
     grep, agrep = _grep
 
-    @answered(failing(GlobResult))
-    async def _glob(self, files: FilesRead, pattern: str, path: str | None = None) -> GlobResult:
+    @answered(failing(deep.GlobResult))
+    async def _glob(self, files: FilesRead, pattern: str, path: str | None = None) -> deep.GlobResult:
         """Find files by name, the latest written first."""
         found = [file async for page in files.every(path or "/") for file in page]
-        return GlobResult(matches=await asyncio.to_thread(matching, found, pattern, path or "/"))
+        return deep.GlobResult(matches=await asyncio.to_thread(matching, found, pattern, path or "/"))
 
     glob, aglob = _glob
 
     @answered(_none_downloaded, _none_there)
-    async def _download(self, files: FilesRead, paths: list[str]) -> list[FileDownloadResponse]:
+    async def _download(self, files: FilesRead, paths: list[str]) -> list[deep.FileDownloadResponse]:
         """Return files as bytes.
 
         In a run whose memory is off or out of reach no file exists: the files read at the beginning of a turn must not
@@ -285,9 +268,9 @@ class ReadingBackend(BackendProtocol):
         kept = {path: file for path, file in zip(fit, await files.get(fit), strict=True) if file is not None}
         data = await asyncio.to_thread(lambda: {path: file.contents.data() for path, file in kept.items()})
         return [
-            FileDownloadResponse(path=path, content=data[path])
+            deep.FileDownloadResponse(path=path, content=data[path])
             if path in data
-            else FileDownloadResponse(path=path, error=refusal(path) or _NOT_FOUND)
+            else deep.FileDownloadResponse(path=path, error=refusal(path) or _NOT_FOUND)
             for path in paths
         ]
 

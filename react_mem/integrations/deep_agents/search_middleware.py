@@ -14,15 +14,8 @@ from langchain.agents.middleware.types import AgentMiddleware, AgentState, Model
 from langchain_core.messages import SystemMessage
 from langchain_core.tools import StructuredTool
 
+from react_mem.integrations.deep_agents import package as deep
 from react_mem.integrations.deep_agents.files_backend import FoundFile, MemoryFilesBackend
-from react_mem.integrations.deep_agents.package import (
-    BRACE,
-    GLOBSTAR,
-    BackendProtocol,
-    CompositeBackend,
-    FilesystemPermission,
-    globmatch,
-)
 from react_mem.memory.records import checked
 from react_mem.memory.turns import LABELS, block, fence, flat
 from react_mem.prompts import load_prompt
@@ -54,14 +47,14 @@ class FileSearchMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     """
 
     @checked()
-    def __init__(self, backend: BackendProtocol, *, permissions: Sequence[FilesystemPermission] = ()) -> None:
+    def __init__(self, backend: deep.BackendProtocol, *, permissions: Sequence[deep.FilesystemPermission] = ()) -> None:
         super().__init__()
         self._places = list(_places(backend))
         self._routes = tuple(_routes(backend))
         if not self._places:
             raise ValueError(
                 f"{type(backend).__name__} keeps its files elsewhere than in memory: give the agent's "
-                "MemoryFilesBackend, or the CompositeBackend that has one behind a route"
+                "MemoryFilesBackend, or the deep.CompositeBackend that has one behind a route"
             )
         self._permissions = tuple(permissions)
         self.tools = [
@@ -109,23 +102,23 @@ class FileSearchMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Return true if the first rule about a file allows reading, as in Deep Agents."""
         for rule in self._permissions:
             if "read" in rule.operations and any(
-                globmatch(path, pattern, flags=BRACE | GLOBSTAR) for pattern in rule.paths
+                deep.globmatch(path, pattern, flags=deep.BRACE | deep.GLOBSTAR) for pattern in rule.paths
             ):
                 return rule.mode == "allow"
         return True
 
 
-def _places(backend: BackendProtocol, route: str = "") -> Iterator[tuple[str, MemoryFilesBackend]]:
+def _places(backend: deep.BackendProtocol, route: str = "") -> Iterator[tuple[str, MemoryFilesBackend]]:
     if isinstance(backend, MemoryFilesBackend):
         yield route, backend
-    elif isinstance(backend, CompositeBackend):
+    elif isinstance(backend, deep.CompositeBackend):
         yield from _places(backend.default, route)
         for prefix, routed in backend.routes.items():
             yield from _places(routed, route + prefix.rstrip("/"))
 
 
-def _routes(backend: BackendProtocol, route: str = "") -> Iterator[str]:
-    if isinstance(backend, CompositeBackend):
+def _routes(backend: deep.BackendProtocol, route: str = "") -> Iterator[str]:
+    if isinstance(backend, deep.CompositeBackend):
         for prefix, routed in backend.routes.items():
             place = route + prefix.rstrip("/")
             yield place

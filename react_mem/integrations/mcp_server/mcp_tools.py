@@ -33,7 +33,7 @@ from react_mem.integrations.mcp_server.mcp_results import (
     client_memory,
     title_of,
 )
-from react_mem.memory import MemoryFacade, MemoryQuery, MemoryScope, Message, Receipt
+from react_mem.memory import MemoryFacade, MemoryQuery, MemoryScope, Message
 from react_mem.memory.records import KINDS
 from react_mem.memory.turns import (
     CLIENT_SESSION,
@@ -175,21 +175,17 @@ _NOT_ASKED = (
 )
 _NO_MEMORY = "This user has no memory with this id; take the `id` that `recall` gives."
 
-Said = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=MAX_SAID,
-        description="The message in which the user says so, word for word, as they wrote it.",
-    ),
-]
-Id = Annotated[str, Field(min_length=1, max_length=MAX_ID, description="The `id` of a memory, as `recall` gives it.")]
+
+def _words(description: str, most: int = MAX_TEXT) -> Any:
+    return Field(min_length=1, max_length=most, description=description)
+
+
+Said = Annotated[str, _words("The message in which the user says so, word for word, as they wrote it.", MAX_SAID)]
+Id = Annotated[str, _words("The `id` of a memory, as `recall` gives it.", MAX_ID)]
 
 
 async def recall(
-    query: Annotated[
-        str, Field(min_length=1, max_length=MAX_QUERY, description="What to look for, in a few words or a question.")
-    ],
+    query: Annotated[str, _words("What to look for, in a few words or a question.", MAX_QUERY)],
     limit: Annotated[int, Field(ge=1, le=MAX_RECALLED, description="How many memories of a kind, at most.")] = 8,
     as_of: Annotated[
         datetime | None, Field(description="What was believed at this time (ISO 8601) instead of now.")
@@ -220,14 +216,7 @@ async def recall(
 
 
 async def remember(
-    text: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=MAX_TEXT,
-            description="The lasting fact as a short sentence, in the user's own words and language.",
-        ),
-    ],
+    text: Annotated[str, _words("The lasting fact as a short sentence, in the user's own words and language.")],
     said: Said,
     about: Annotated[
         str, Field(max_length=MAX_NAME, description="Whom or what it is about: user, or a name they use.")
@@ -253,18 +242,15 @@ async def remember(
             return RememberResult(outcome="unclear", memories=[], ended=[], candidates=_candidates(changed))
         return RememberResult(
             outcome="stored" if any(fact.current for fact in changed) else "known",
-            memories=ShownMemory.facts([fact for fact in changed if fact.current]),
-            ended=ShownMemory.facts([fact for fact in changed if not fact.current]),
+            memories=[ShownMemory.of(fact.to_value()) for fact in changed if fact.current],
+            ended=[ShownMemory.of(fact.to_value()) for fact in changed if not fact.current],
             candidates=[],
         )
 
 
 async def correct(
     id: Id,
-    text: Annotated[
-        str,
-        Field(min_length=1, max_length=MAX_TEXT, description="What is true instead, in the user's own words."),
-    ],
+    text: Annotated[str, _words("What is true instead, in the user's own words.")],
     said: Said,
 ) -> CorrectResult:
     """Put what the user says in the place of a remembered fact that is wrong or has changed; the old one stays as dated
@@ -284,14 +270,7 @@ async def correct(
 
 
 async def forget(
-    what: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=MAX_TEXT,
-            description="The `id` of a memory, as `recall` gives it, or the text of a fact.",
-        ),
-    ],
+    what: Annotated[str, _words("The `id` of a memory, as `recall` gives it, or the text of a fact.")],
     said: Said,
 ) -> ForgetResult:
     """Forget something for good, where the user asks to forget it: the memory, what came of it, and the sentences that
@@ -309,7 +288,14 @@ async def forget(
             if not candidates:
                 raise ToolError("Nothing was forgotten: nothing like it is remembered. `recall` says what is.")
             return ForgetResult(outcome="unclear", removed={}, rewritten={}, problems=[], candidates=candidates)
-        return _forgotten(done.receipt)
+        receipt = done.receipt
+        return ForgetResult(
+            outcome="forgotten",
+            removed={kind: len(ids) for kind, ids in receipt.removed.items()},
+            rewritten={kind: len(ids) for kind, ids in receipt.rewritten.items()},
+            problems=list(receipt.problems),
+            candidates=[],
+        )
 
 
 async def why(id: Id) -> WhyResult:
@@ -329,16 +315,7 @@ def _stated(text: str, name: str, cure: str) -> None:
 
 
 def _candidates(unclear: Unclear) -> list[ShownMemory]:
-    return ShownMemory.facts(unclear.facts[:_CANDIDATES])
-
-
-def _forgotten(receipt: Receipt) -> ForgetResult:
-    removed, rewritten = (
-        {kind: len(ids) for kind, ids in part.items()} for part in (receipt.removed, receipt.rewritten)
-    )
-    return ForgetResult(
-        outcome="forgotten", removed=removed, rewritten=rewritten, problems=list(receipt.problems), candidates=[]
-    )
+    return [ShownMemory.of(fact.to_value()) for fact in unclear.facts[:_CANDIDATES]]
 
 
 # The server: its tools with their hints for clients, its resources and its prompt.

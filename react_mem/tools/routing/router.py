@@ -272,11 +272,8 @@ def what_followed(steps: Iterable[StepExperience]) -> Follows:
     found: dict[str, Counter[str]] = {}
     before: StepExperience | None = None
     for step in steps:
-        is_same_turn = before is not None and (before.session_id, before.source_ids) == (
-            step.session_id,
-            step.source_ids,
-        )
-        if before and is_same_turn and step.tool != before.tool and before.success and step.success:
+        same = before is not None and (before.session_id, before.source_ids) == (step.session_id, step.source_ids)
+        if before is not None and same and step.tool != before.tool and before.success and step.success:
             found.setdefault(before.tool, Counter())[step.tool] += 1
         before = step
     return found

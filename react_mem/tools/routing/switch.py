@@ -18,6 +18,7 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import ExtractionError, InvalidOutput
 from react_mem.memory import MemoryScope
 from react_mem.memory.context import block, fence, flat
+from react_mem.memory.language import edges
 from react_mem.memory.runtime import Asker, ModelQuestion
 from react_mem.prompts import load_prompt
 from react_mem.tools.routing.router import Follows, Ranking, Relations, Router, Suggestion, first_sentence
@@ -63,8 +64,7 @@ class Picks:
 
 def picks_for(request: str, candidates: Sequence[Route], layers: Sequence[Route]) -> ModelQuestion[Picks]:
     """Return the question for the tools and layers of memory that a request needs."""
-    half = _MAX_CHARS // 2
-    asked = request if len(request) <= _MAX_CHARS else f"{request[:half]} … {request[-half:]}"
+    asked = edges(request, _MAX_CHARS // 2, " … ")
     blocks = {
         # tools may be described by a server that is somebody else's
         "tools": [f"{route.name}: {flat(first_sentence(route.description), _MAX_CHARS)}" for route in candidates],

@@ -284,19 +284,18 @@ MAX_QUERY_CHARS = 400
 _MAX_READ = 4000
 
 
-def _any(name: str, begin: str, end: str) -> re.Pattern[str]:
+def web_words(name: str, begin: str = r"(?<!\S)", end: str = r"(?!\S)") -> re.Pattern[str]:
+    """Return a pattern of the words of a list, whole or between `begin` and `end`."""
     return re.compile(rf"{begin}(?:{'|'.join(listed('web', name)) or '(?!)'}){end}", re.IGNORECASE)
 
 
 _ASKING = frozenset(index_words(" ".join(listed("web", "asking"))))
 """Words of a question that carry no topic."""
 
-_SEARCHES = _any("searches", r"(?<!\S)", r"(?!\S)")
-_BEFORE = _any("before", r"(?<!\S)", "$")
-_BEHIND = _any("behind", "", r"(?!\S)")
-_ENOUGH = _any("enough", r"(?<!\S)", r"(?!\S)")
-_INTRODUCTION = _any("introduction", r"(?<!\w)", r"\s*$")
-_INTRODUCES = _any("introduces", r"(?<!\S)", "$")
+_SEARCHES, _ENOUGH = map(web_words, ("searches", "enough"))
+_BEFORE, _INTRODUCES = (web_words(name, end="$") for name in ("before", "introduces"))
+_BEHIND = web_words("behind", begin="")
+_INTRODUCTION = web_words("introduction", r"(?<!\w)", r"\s*$")
 _QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“", "'": "'", "‘": "’"}
 
 

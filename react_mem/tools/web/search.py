@@ -21,12 +21,12 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from react_mem.memory import telemetry
 from react_mem.memory.context import WebAnswer, WebPage, WebSettings, fence
-from react_mem.memory.language import cue, index_terms, index_words, listed
+from react_mem.memory.language import cue, edges, index_terms, index_words
 from react_mem.memory.runtime import Asker
 from react_mem.prompts import load_prompt
 from react_mem.tools.web.engines import Attempt, Engine, Engines, engine_named
 from react_mem.tools.web.fetch import PageFetcher
-from react_mem.tools.web.privacy import Outgoing, outgoing
+from react_mem.tools.web.privacy import Outgoing, outgoing, web_words
 from react_mem.tools.web.reader import PageReader
 
 # The small model's word on whether a question needs the web, where the question's own words do not say it.
@@ -50,8 +50,7 @@ async def model_says_yes(
     prompt, asker = await asyncio.to_thread(
         lambda: (load_prompt("search_decision"), Asker(models, seconds, "web_search"))
     )
-    half = _MAX_CHARS // 2
-    asked = question if len(question) <= _MAX_CHARS else f"{question[:half]} … {question[-half:]}"
+    asked = edges(question, _MAX_CHARS // 2, " … ")
     messages = [
         SystemMessage(prompt.format(today=f"{now:%Y-%m-%d}")),
         HumanMessage(f"Message:\n{fence(asked)}\n\nyes or no?"),
@@ -72,18 +71,10 @@ _PERSONAL = 0.5
 """Malus of talk about oneself: a model decides about "the best phone that I can buy today" or "the plan for today"."""
 
 
-def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\S)(?:{'|'.join(patterns) or '(?!)'})(?!\S)")
-
-
-def _listed(name: str) -> re.Pattern[str]:
-    return _any(*listed("web", name))
-
-
-_NEW, _NOW, _NEAR = map(_listed, ("new", "now", "near"))
-_LIVE, _INFORMATION, _REQUEST = map(_listed, ("live", "information", "request"))
-_ON_THE_WEB, _DO_NOT = _listed("on_the_web"), _listed("do_not")
-_ABOUT_US, _COURTESY, _OURS = map(_listed, ("about_us", "courtesy", "ours"))
+_NEW, _NOW, _NEAR = map(web_words, ("new", "now", "near"))
+_LIVE, _INFORMATION, _REQUEST = map(web_words, ("live", "information", "request"))
+_ON_THE_WEB, _DO_NOT, _ABOUT_US = map(web_words, ("on_the_web", "do_not", "about_us"))
+_COURTESY, _OURS = map(web_words, ("courtesy", "ours"))
 _ONESELF = cue("about_oneself")
 
 
@@ -100,7 +91,7 @@ def decide(question: str, *, now: datetime, domain_terms: Iterable[str] = (), th
     >>> decide("What is my name?", now=now), decide("Today I am tired", now=now), decide("Who wrote Faust?", now=now)
     ('no', 'no', 'ask')
     """
-    read = question if len(question) <= 2 * _ENDS else f"{question[:_ENDS]} {question[-_ENDS:]}"
+    read = edges(question, _ENDS, " ")
     said = " ".join(index_words(read))
     if not index_terms(read) or _DO_NOT.search(said):
         return "no"
@@ -131,7 +122,7 @@ def _weight(said: str, now: datetime, domain_terms: tuple[str, ...]) -> float:
 @lru_cache(maxsize=64)
 def _phrases(domain_terms: tuple[str, ...]) -> re.Pattern[str]:
     phrases = {" ".join(index_words(term)) for term in domain_terms} - {""}
-    return _any(*map(re.escape, phrases))
+    return re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, phrases)) or '(?!)'})(?!\S)")
 
 
 def _is_personal(read: str) -> bool:
