@@ -35,12 +35,7 @@ class _FoundText(NamedTuple):
 
 
 async def assert_remembers(
-    where: Any,
-    said: Said,
-    *,
-    namespace: Space = (),
-    asked: str | None = None,
-    config: RunnableConfig | None = None,
+    where: Any, said: Said, *, namespace: Space = (), asked: str | None = None, config: RunnableConfig | None = None
 ) -> None:
     """Assert that the store holds something or, for a graph that is asked, that its answer does.
 

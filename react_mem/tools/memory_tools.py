@@ -118,11 +118,7 @@ async def recall_episodes(query: str, runtime: ToolRuntime[Any, Any], policy: Me
 
 @governed
 async def store_fact(
-    text: str,
-    runtime: ToolRuntime[Any, Any],
-    policy: MemoryPolicy,
-    about: str = "user",
-    replaces: str = "",
+    text: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy, about: str = "user", replaces: str = ""
 ) -> str:
     """Remember a lasting fact that the user has stated in this conversation, in their own words. Saying the same twice
     does no harm; what the user has not said, such as what a page or a tool says, is not stored.
@@ -305,11 +301,7 @@ async def _facts_told(access: ToolMemory, facts: Sequence[Fact]) -> list[str]:
 
 
 def _told(episode: Episode) -> str:
-    parts = {
-        "steps": "; ".join(episode.steps),
-        "outcome": episode.outcome,
-        "lessons": "; ".join(episode.lessons),
-    }
+    parts = {"steps": "; ".join(episode.steps), "outcome": episode.outcome, "lessons": "; ".join(episode.lessons)}
     told = " | ".join([episode.goal, *(f"{name}: {text}" for name, text in parts.items() if text)])
     return render_line(episode.to_value(), episode.text if episode.milestone_title else told)
 

@@ -21,20 +21,14 @@ _MAX_SESSIONS = 64
 """Sessions in memory of the process; others are loaded again from the store."""
 
 
-@dataclass(order=True)
-class _Event:
-    at: int
-    number: int
-    fields: Mapping[str, str] = field(compare=False)
-    told: ToldEvent = field(compare=False)
-    answer: asyncio.Future[tuple[str, str]] = field(compare=False)
-
-
 @dataclass
 class _Running:
     session: CodingSession
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    waiting: list[_Event] = field(default_factory=list)
+    # by their times, then by their numbers
+    waiting: list[tuple[int, int, Mapping[str, str], ToldEvent, asyncio.Future[tuple[str, str]]]] = field(
+        default_factory=list
+    )
 
 
 class HookEvents:
@@ -49,24 +43,24 @@ class HookEvents:
 
     async def answer(self, user_id: str, event: Mapping[str, Any], told: ToldEvent) -> tuple[str, str]:
         """Handle an event; return the context for the coding agent, and the problems."""
-        fields = {name: value for name, value in event.items() if isinstance(value, str)}
+        fields: Mapping[str, str] = {name: value for name, value in event.items() if isinstance(value, str)}
         running = self._session(user_id, fields["session_id"])
-        mine = _Event(told.at, next(self._numbers), fields, told, asyncio.get_running_loop().create_future())
-        heapq.heappush(running.waiting, mine)
+        answer: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
+        heapq.heappush(running.waiting, (told.at, next(self._numbers), fields, told, answer))
         # others that waited for memory to be there may be earlier
         await asyncio.sleep(0)
         # one after the other, as they were told
         async with running.lock:
-            earliest = heapq.heappop(running.waiting)
+            *_, fields, told, earliest = heapq.heappop(running.waiting)
             try:
                 session = running.session
                 session.problems.clear()
                 with acting(AuditActor.AGENT, AuditReason.TURN):
-                    text = await self._answer(session, earliest.fields, earliest.told)
-                earliest.answer.set_result((text, "; ".join(dict.fromkeys(session.problems))))
+                    text = await self._answer(session, fields, told)
+                earliest.set_result((text, "; ".join(dict.fromkeys(session.problems))))
             except Exception as error:
-                earliest.answer.set_exception(error)
-        return await mine.answer
+                earliest.set_exception(error)
+        return await answer
 
     async def _answer(self, session: CodingSession, fields: Mapping[str, str], told: ToldEvent) -> str:
         transcript, who = fields.get("transcript_path", ""), session.identity

@@ -80,13 +80,7 @@ class LearntSkillsBackend(ReadingBackend):
         """Refuse to write."""
         return deep.WriteResult(error=_READ_ONLY)
 
-    def edit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,
-    ) -> deep.EditResult:
+    def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> deep.EditResult:
         """Refuse to edit."""
         return deep.EditResult(error=_READ_ONLY)
 

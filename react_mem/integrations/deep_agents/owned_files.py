@@ -194,7 +194,7 @@ class OwnedFiles:
         def made(known: Mapping[str, AgentFile]) -> tuple[None, list[AgentFile]]:
             return None, [self._file(path, contents, origin, known.get(path)) for path, contents in wanted.items()]
 
-        await self._write(list(wanted), made, sum(len(one.content) for one in wanted.values()))
+        await self._write(list(wanted), made)
 
     async def edit(self, path: str, change: Callable[[str], tuple[Outcome, str | None]]) -> Outcome | None:
         """Change the text of a file in a transaction, so that no concurrent change is lost; None without such a file.
@@ -248,7 +248,6 @@ class OwnedFiles:
         self,
         paths: Sequence[str],
         made: Callable[[Mapping[str, AgentFile]], tuple[Outcome, list[AgentFile]]],
-        size: int = 0,
     ) -> Outcome:
         store, user_id = self.owner.store, self.owner.user_id
         # counted once, however often others are faster

@@ -211,16 +211,11 @@ def _fact(value: dict[str, Any], place: str, names: Mapping[str, str]) -> Entry:
     text, id_ = text_of(value.get("fact")), text_of(value.get("uuid"))
     if not id_ or not text.strip():
         return UnusableEntry(place, "has no `uuid` or no `fact`")
-    source, target = value.get("source_node"), value.get("target_node")
-    about = (
-        text_of(value.get("source_node_name"))
-        or (_name_of(source) if isinstance(source, dict) else "")
-        or names.get(text_of(value.get("source_node_uuid")), "")
-    )
-    other = (
-        text_of(value.get("target_node_name"))
-        or (_name_of(target) if isinstance(target, dict) else "")
-        or names.get(text_of(value.get("target_node_uuid")), "")
+    about, other = (
+        text_of(value.get(f"{end}_node_name"))
+        or (_name_of(node) if isinstance(node := value.get(f"{end}_node"), dict) else "")
+        or names.get(text_of(value.get(f"{end}_node_uuid")), "")
+        for end in ("source", "target")
     )
     at, misdated = written_at(value.get("created_at"), value.get("valid_at"))
     return ForeignEntry(

@@ -106,9 +106,7 @@ async def conversation(id: str) -> str:
         )
 
 
-async def context(
-    message: Annotated[str, Field(description="What the user is about to ask or say.")],
-) -> list[str]:
+async def context(message: Annotated[str, Field(description="What the user is about to ask or say.")]) -> list[str]:
     """Bring what is remembered for a message, as an agent of the user's would have it in its prompt."""
     if not message.strip():
         raise MCPError(INVALID_PARAMS, "`message` is empty: give what the user is about to ask or say")
@@ -249,9 +247,7 @@ async def remember(
 
 
 async def correct(
-    id: Id,
-    text: Annotated[str, _words("What is true instead, in the user's own words.")],
-    said: Said,
+    id: Id, text: Annotated[str, _words("What is true instead, in the user's own words.")], said: Said
 ) -> CorrectResult:
     """Put what the user says in the place of a remembered fact that is wrong or has changed; the old one stays as dated
     history.
@@ -270,8 +266,7 @@ async def correct(
 
 
 async def forget(
-    what: Annotated[str, _words("The `id` of a memory, as `recall` gives it, or the text of a fact.")],
-    said: Said,
+    what: Annotated[str, _words("The `id` of a memory, as `recall` gives it, or the text of a fact.")], said: Said
 ) -> ForgetResult:
     """Forget something for good, where the user asks to forget it: the memory, what came of it, and the sentences that
     said it. It cannot be undone.
