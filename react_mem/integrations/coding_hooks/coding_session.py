@@ -21,13 +21,19 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from react_mem import OpenAgentMemory
-from react_mem.integrations.coding_hooks.hook_context import HeldMessage, ToldEvent, held_of, prompt_context, untold
+from react_mem.integrations.coding_hooks.hook_context import (
+    LEAST_TOKENS,
+    HeldMessage,
+    ToldEvent,
+    held_of,
+    prompt_context,
+    untold,
+)
 from react_mem.integrations.coding_hooks.owed_notes import owed_from, pay
 from react_mem.integrations.coding_hooks.transcripts import SaidTurn, own_words, read_turns
 from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, Origin
 from react_mem.memory.records import KINDS, storable
 from react_mem.memory.turns import (
-    Assembled,
     Frame,
     Identity,
     Recalled,
@@ -131,14 +137,16 @@ class CodingSession:
         )
         shown = Recalled(results, recalled.read, stored=False)
 
-        async def assembling(tokens: int) -> Assembled:
+        tokens = self._policy.context.memory_tokens
+        while True:
             context = self._policy.context.model_copy(update={"memory_tokens": tokens})
             policy = self._policy.model_copy(update={"context": context})
-            return await turn.assemble(Frame(frame.thread, policy, frame.window), shown)
-
-        found, assembled = await prompt_context(assembling, self._policy.context.memory_tokens)
-        self._used = assembled.layout.get("used") or ()
-        return found
+            assembled = await turn.assemble(Frame(frame.thread, policy, frame.window), shown)
+            self._used = assembled.layout.get("used") or ()
+            found = await asyncio.to_thread(prompt_context, assembled)
+            if found is not None or tokens <= LEAST_TOKENS:
+                return found or ""
+            tokens = max(tokens * 2 // 3, LEAST_TOKENS)
 
     async def stop(self, answer: str, transcript: str, told: ToldEvent) -> None:
         """Store the answer that ends a turn, and everything of the session that is not stored yet.

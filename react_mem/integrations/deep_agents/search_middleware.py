@@ -49,8 +49,9 @@ class FileSearchMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     @checked()
     def __init__(self, backend: deep.BackendProtocol, *, permissions: Sequence[deep.FilesystemPermission] = ()) -> None:
         super().__init__()
-        self._places = list(_places(backend))
-        self._routes = tuple(_routes(backend))
+        placed = list(_placed(backend))
+        self._places = [(route, one) for route, one in placed if isinstance(one, MemoryFilesBackend)]
+        self._routes = {route for route, _ in placed if route}
         if not self._places:
             raise ValueError(
                 f"{type(backend).__name__} keeps its files elsewhere than in memory: give the agent's "
@@ -108,22 +109,13 @@ class FileSearchMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return True
 
 
-def _places(backend: deep.BackendProtocol, route: str = "") -> Iterator[tuple[str, MemoryFilesBackend]]:
-    if isinstance(backend, MemoryFilesBackend):
-        yield route, backend
-    elif isinstance(backend, deep.CompositeBackend):
-        yield from _places(backend.default, route)
-        for prefix, routed in backend.routes.items():
-            yield from _places(routed, route + prefix.rstrip("/"))
-
-
-def _routes(backend: deep.BackendProtocol, route: str = "") -> Iterator[str]:
+def _placed(backend: deep.BackendProtocol, route: str = "") -> Iterator[tuple[str, deep.BackendProtocol]]:
+    """Yield a backend and those behind its routes, nested ones too, with their path prefixes."""
+    yield route, backend
     if isinstance(backend, deep.CompositeBackend):
+        yield from _placed(backend.default, route)
         for prefix, routed in backend.routes.items():
-            place = route + prefix.rstrip("/")
-            yield place
-            yield from _routes(routed, place)
-        yield from _routes(backend.default, route)
+            yield from _placed(routed, route + prefix.rstrip("/"))
 
 
 def _told(request: ModelRequest[Any]) -> ModelRequest[Any]:
