@@ -66,9 +66,8 @@ async def assert_remembers(
         raise AssertionError(f"The answer to {asked!r} does not hold {_named(said)}: {_cut(answer)!r}\n{held}")
     if not found:
         nearest = _listed("The nearest:", near) if near else "Nothing is like it."
-        raise AssertionError(
-            f"Nothing {_below(namespace)} holds {_named(said)}; {looked_at} items were looked at.\n{nearest}"
-        )
+        place = f"below {namespace!r}" if namespace else "in the store"
+        raise AssertionError(f"Nothing {place} holds {_named(said)}; {looked_at} items were looked at.\n{nearest}")
 
 
 async def assert_forgets(
@@ -269,10 +268,6 @@ def _plain(text: str) -> str:
 
 def _named(said: Said) -> str:
     return repr(said) if isinstance(said, str) else f"/{said.pattern}/"
-
-
-def _below(namespace: Space) -> str:
-    return f"below {namespace!r}" if namespace else "in the store"
 
 
 def _cut(text: str) -> str:

@@ -138,7 +138,9 @@ class _Reading:
 
     def _claude(self, entry: Mapping[str, Any], message: Mapping[str, Any]) -> None:
         at = _text(entry.get("timestamp"))
-        blocks = [*_blocks(message.get("content"))]
+        content = message.get("content")
+        content = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
         text = "\n".join(_text(block.get("text")) for block in blocks if block.get("type") == "text")
         match entry.get("type"):
             case "user":
@@ -181,13 +183,6 @@ class _Reading:
         if not self.turns:
             self.turns.append(SaidTurn(used_tools=self._used_before))
         return self.turns[-1]
-
-
-def _blocks(content: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(content, str):
-        yield {"type": "text", "text": content}
-    elif isinstance(content, list):
-        yield from (block for block in content if isinstance(block, dict))
 
 
 def _text(value: Any) -> str:

@@ -44,7 +44,6 @@ from react_mem.integrations.importers.source_updates import (
     KNOWN,
     SourceUpdate,
     entry_of,
-    is_of,
     of_other_words,
     of_same_words,
     says_the_same,
@@ -266,7 +265,7 @@ class _Importing:
 
     async def _update(self, user_id: str, entry: ForeignEntry, record: Record, before: Record | None) -> SourceUpdate:
         at = datetime.now(UTC)
-        if before is not None and is_of(before, record):
+        if before is not None and entry_of(before) == entry_of(record):
             if not says_the_same(before, record):
                 # it keeps the id that it was first imported with
                 return of_other_words([before], record, None, {}, at=at)

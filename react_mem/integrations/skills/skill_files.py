@@ -17,7 +17,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -99,7 +99,7 @@ def write_agent_skill(skill: Skill, name: str) -> str:
         # a text, as the format wants it
         "metadata": {**metadata, MARK: json.dumps(own, ensure_ascii=False)},
     }
-    return _file(front, _body_of(own))
+    return _file(front, _body(own))
 
 
 def _theirs(given: Any) -> dict[str, Any] | None:
@@ -115,12 +115,16 @@ def _is_agent_name(name: str) -> bool:
     return len(name) <= MAX_NAME and _AGENT_NAME.fullmatch(name) is not None
 
 
-def _body_of(own: Mapping[str, Any]) -> str:
+def _body(own: Mapping[str, Any]) -> str:
     """Return the body of a file: the original one of an imported skill without steps, else in our form."""
-    steps = [(step["tool"], step["action"]) for step in own["tool_sops"]]
-    if own.get(_META) is not None and not steps:
+    if own.get(_META) is not None and not own["tool_sops"]:
         return "\n\n".join(own["preferences"]) + "\n"
-    return _body(own["use_when"], steps, own["preferences"])
+    title = " ".join(own["use_when"].split())
+    steps = enumerate(((step["tool"], " ".join(step["action"].split())) for step in own["tool_sops"]), start=1)
+    told = [f"  {number}. {tool}: {action}" for number, (tool, action) in steps]
+    lines = [f"## {title}", f"- When to Apply: {title}", *(["- Steps:", *told] if told else [])]
+    lines += [f"- Preference: {' '.join(preference.split())}" for preference in own["preferences"]]
+    return "\n".join(lines) + "\n"
 
 
 def _description(use_when: str) -> str:
@@ -129,11 +133,7 @@ def _description(use_when: str) -> str:
 
 
 def _said(skill: Skill) -> dict[str, Any]:
-    return {
-        "task_type": skill.task_type,
-        "tool_sops": [step.model_dump() for step in skill.tool_sops],
-        "preferences": list(skill.preferences),
-    }
+    return skill.model_dump(mode="json", include={"task_type", "tool_sops", "preferences"})
 
 
 def _file(front: Mapping[str, Any], body: str) -> str:
@@ -141,20 +141,10 @@ def _file(front: Mapping[str, Any], body: str) -> str:
     return f"---\n{head}---\n\n{body}"
 
 
-def _body(use_when: str, steps: Iterable[tuple[str, str]], preferences: Iterable[str]) -> str:
-    title = " ".join(use_when.split())
-    told = [f"  {number}. {tool}: {' '.join(action.split())}" for number, (tool, action) in enumerate(steps, start=1)]
-    lines = [f"## {title}", f"- When to Apply: {title}", *(["- Steps:", *told] if told else [])]
-    lines += [f"- Preference: {' '.join(preference.split())}" for preference in preferences]
-    return "\n".join(lines) + "\n"
-
-
 def write_skill(skill: Skill, name: str) -> str:
     """Return a skill as the text of a `SKILL.md`."""
-    front = {"name": name, "description": skill.use_when, **_said(skill)}
-    return _file(
-        front, _body(skill.use_when, [(step.tool, step.action) for step in skill.tool_sops], skill.preferences)
-    )
+    own = _said(skill)
+    return _file({"name": name, "description": skill.use_when, **own}, _body({"use_when": skill.use_when, **own}))
 
 
 def read_skills(text: str) -> list[dict[str, Any]]:
@@ -264,7 +254,7 @@ def is_unedited(text: str, id_: str = "") -> bool:
         return False
     is_as_described = _description(own["use_when"]) == front.get("description")
     told = {**own, _META: own.get("meta", {}).get(_META)}
-    return is_as_described and body.strip() == _body_of(told).strip()
+    return is_as_described and body.strip() == _body(told).strip()
 
 
 def _marked(front: Mapping[str, Any]) -> dict[str, Any] | None:

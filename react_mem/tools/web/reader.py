@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from react_mem.memory import telemetry
@@ -208,10 +207,11 @@ def _best(pages: Sequence[WebPage], limit: int) -> tuple[WebPage, ...]:
 
 
 async def _in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
-    return await asyncio.get_running_loop().run_in_executor(_threads(), work, *arguments)
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, work, *arguments)
 
 
 _own = threading.local()
+_THREADS = ThreadPoolExecutor(_CLEANERS, thread_name_prefix="web-pages")
 
 
 def _cleaner() -> PageCleaner:
@@ -220,8 +220,3 @@ def _cleaner() -> PageCleaner:
         atexit.register(_own.cleaner.close)
     cleaner: PageCleaner = _own.cleaner
     return cleaner
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_CLEANERS, thread_name_prefix="web-pages")
