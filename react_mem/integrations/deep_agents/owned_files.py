@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from langgraph.config import get_config, get_store
 from langgraph.runtime import Runtime, get_runtime
@@ -152,9 +152,6 @@ _REMOVED_AT_ONCE = 500
 """Files removed in one batch: thousands would block the event loop."""
 
 
-Outcome = TypeVar("Outcome")
-
-
 @dataclass(frozen=True)
 class OwnedFiles:
     """The files of one owner, or of one folder of theirs, the root of all paths then; ValueError for invalid paths."""
@@ -190,35 +187,36 @@ class OwnedFiles:
         Raises ValueError for an invalid content, MemoryFull, and LegalHoldError if an overwritten file is under a hold.
         """
         wanted = {self._whole(path): contents for path, contents in given.items()}
+        await self._write(
+            list(wanted), lambda known: [self._file(path, one, origin, known.get(path)) for path, one in wanted.items()]
+        )
 
-        def made(known: Mapping[str, AgentFile]) -> tuple[None, list[AgentFile]]:
-            return None, [self._file(path, contents, origin, known.get(path)) for path, contents in wanted.items()]
-
-        await self._write(list(wanted), made)
-
-    async def edit(self, path: str, change: Callable[[str], tuple[Outcome, str | None]]) -> Outcome | None:
+    async def edit(self, path: str, change: Callable[[str], tuple[int | str, str | None]]) -> int | str | None:
         """Change the text of a file in a transaction, so that no concurrent change is lost; None without such a file.
 
         `change` returns an outcome and the new text, None for no change; it may be called again, in a thread. Raises
         ValueError for a binary file or an invalid text, MemoryFull, and LegalHoldError if the file is under a hold.
         """
         whole = self._whole(path)
+        outcome: int | str | None = None
 
-        def made(known: Mapping[str, AgentFile]) -> tuple[Outcome | None, list[AgentFile]]:
-            before = known.get(whole)
+        def made(known: Mapping[str, AgentFile]) -> list[AgentFile]:
+            nonlocal outcome
+            before, outcome = known.get(whole), None
             if before is None:
-                return None, []
+                return []
             if before.encoding != "utf-8":
                 raise ValueError("this is a binary file: it can be written and removed, and not edited")
             outcome, text = change(before.content)
             if text is None:
-                return outcome, []
+                return []
             alone = before.session_id == self.owner.session_id
             after = self._file(whole, Contents(text), before.origin.least(Origin.ASSISTANT), before)
             # a file of several conversations belongs to none, and is erased with none
-            return outcome, [after if alone else after.model_copy(update={"session_id": ""})]
+            return [after if alone else after.model_copy(update={"session_id": ""})]
 
-        return await self._write([whole], made)
+        await self._write([whole], made)
+        return outcome
 
     async def remove(self, path: str) -> int:
         """Remove the file at a path and all files below it, in batches, and return their number.
@@ -244,29 +242,25 @@ class OwnedFiles:
             await check_held(store, user_id, gone, changes)
         return len(gone), changes
 
-    async def _write(
-        self,
-        paths: Sequence[str],
-        made: Callable[[Mapping[str, AgentFile]], tuple[Outcome, list[AgentFile]]],
-    ) -> Outcome:
+    async def _write(self, paths: Sequence[str], made: Callable[[Mapping[str, AgentFile]], list[AgentFile]]) -> None:
         store, user_id = self.owner.store, self.owner.user_id
         # counted once, however often others are faster
         counted = False
 
-        async def step() -> tuple[Outcome, list[Change]]:
+        async def step() -> tuple[None, list[Change]]:
             nonlocal counted
             items = [item for item in await self._items(paths) if item is not None]
             known = {str(item.value["path"]): AgentFile.from_value(item.value) for item in items}
-            outcome, files = await asyncio.to_thread(made, known)
+            files = await asyncio.to_thread(made, known)
             changes = [put(user_id, file) for file in files]
             if items and changes:
                 await check_held(store, user_id, items, changes)
             if not counted:
                 counted = True
                 await self._make_room(known, files)
-            return outcome, changes
+            return None, changes
 
-        return await transact(store, user_id, step)
+        await transact(store, user_id, step)
 
     async def _make_room(self, known: Mapping[str, AgentFile], files: Sequence[AgentFile]) -> None:
         store, user_id = self.owner.store, self.owner.user_id

@@ -133,18 +133,14 @@ _MAX_TITLE = 300
 _MAX_NOTE = 500
 
 
-def session_of(source: str, conversation: str) -> str:
-    """Return the session id of an entry, which no thread of this system has."""
-    return f"{source}:{storable(conversation)}" if conversation else f"import:{source}"
-
-
 def as_record(source: str, entry: ForeignEntry) -> Record:
     """Return the record of an entry with a text."""
     text = storable(entry.text).strip()
     at = entry.at or datetime.now(UTC)
     common: dict[str, Any] = {
         "created_at": at,
-        "session_id": session_of(source, entry.conversation),
+        # no thread of this system has it
+        "session_id": f"{source}:{storable(entry.conversation)}" if entry.conversation else f"import:{source}",
         "agent_id": source,
         "origin": Origin.IMPORT,
     }

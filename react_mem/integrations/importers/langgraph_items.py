@@ -13,7 +13,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import nullcontext
 from typing import Any
 
 import psycopg
@@ -58,7 +58,13 @@ class LangGraphItems:
         """
         found, depth = False, len(self._above) + 1
         try:
-            async with self._store() as store:
+            if isinstance(self._where, str):
+                # refused before it connects
+                place_of(self._where, "the address")
+                opening: Any = AsyncPostgresStore.from_conn_string(self._where)
+            else:
+                opening = nullcontext(self._where)
+            async with opening as store:
                 if not self._prefix:
                     raise ValueError(f"say which label of the namespaces is the owner's: {await _choices(store)}")
                 async for page in read_all(store, self._above, page=BATCH):
@@ -81,16 +87,6 @@ class LangGraphItems:
         except psycopg.Error as error:
             # its text may name the address, with the password
             raise ValueError(f"the database cannot be read ({type(error).__name__}); check its address") from None
-
-    @asynccontextmanager
-    async def _store(self) -> AsyncIterator[BaseStore]:
-        if isinstance(self._where, BaseStore):
-            yield self._where
-            return
-        # refused before it connects
-        place_of(self._where, "the address")
-        async with AsyncPostgresStore.from_conn_string(self._where) as store:
-            yield store
 
     def _entry(self, item: Item) -> ForeignEntry | UnusableEntry:
         rest = item.namespace[len(self._above) :]
