@@ -34,7 +34,7 @@ from react_mem.integrations.importers.as_records import (
 from react_mem.integrations.importers.ledger import (
     BUCKET,
     EarlierImports,
-    FirstReading,
+    checked_owners,
     earlier_imports,
     imported_before,
     noting,
@@ -88,12 +88,7 @@ async def import_from(
     agent `read_by` extracts facts from the conversations at its next run. Raises ValueError if the source cannot be
     read to its end, has nothing usable, or names unmapped owners: nothing is imported.
     """
-    found = FirstReading()
-    async for batch in source.batches():
-        found.take_in(batch)
-        told(0, found.total)
-    owners = found.owners(owners, personal=source.personal)
-    total = found.total
+    owners, total = await checked_owners(source, owners, told)
     importing = _Importing(memory.store, source.name, memory.policy, dry_run, read_by)
     done = 0
     async for batch in source.batches():

@@ -15,11 +15,12 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from react_mem.integrations.importers.as_records import (
     MAX_TEXT,
     OWNER_ELSEWHERE,
-    Entries,
     ForeignEntry,
+    ForeignSource,
     ImportOutcome,
     ImportOwners,
     NothingToImportError,
+    Told,
     UnusableEntry,
     digest_of,
     names_shown,
@@ -89,58 +90,45 @@ async def earlier_imports(store: BaseStore, user_id: str, source: str) -> Earlie
 # First reading of a source: a check for usable entries and owners before anything is written.
 
 
-class FirstReading:
-    """First reading of a source, which checks for usable entries and owners before anything is written."""
+async def checked_owners(source: ForeignSource, chosen: ImportOwners, told: Told) -> tuple[ImportOwners, int]:
+    """Read a source to its end, and return the checked choice of owners, and the number of entries.
 
-    def __init__(self) -> None:
-        self.total = 0
-        self._named: set[tuple[str, str]] = set()
-        self._nobody: set[str] = set()
-        self._says_of_nobody = False
-        self._is_elsewhere = False
-        self._unusable = ImportOutcome()
-
-    def take_in(self, batch: Entries) -> None:
-        """Count the entries of a batch, and collect their owners."""
-        self.total += len(batch)
+    Raises ValueError if nothing would become anybody's memory, or the owner is ambiguous.
+    """
+    total, unusable = 0, ImportOutcome()
+    names, nobody = set[tuple[str, str]](), set[str]()
+    is_nobodys = is_elsewhere = False
+    async for batch in source.batches():
+        total += len(batch)
         for entry in batch:
             if isinstance(entry, UnusableEntry):
-                self._unusable.skip(entry.place, entry.reason)
+                unusable.skip(entry.place, entry.reason)
             elif reason := why_unfit(entry):
-                self._unusable.skip(entry.called, reason)
+                unusable.skip(entry.called, reason)
             elif entry.owner:
-                self._named.add((entry.owner, entry.owner_also))
-                if not entry.is_persons:
-                    self._nobody.add(entry.owner)
-            elif entry.owner_is_elsewhere:
-                self._is_elsewhere = True
+                names.add((entry.owner, entry.owner_also))
+                nobody |= set() if entry.is_persons else {entry.owner}
             else:
-                self._says_of_nobody = True
-
-    def owners(self, chosen: ImportOwners, *, personal: bool) -> ImportOwners:
-        """Return the checked choice of owners.
-
-        Raises ValueError if nothing would become anybody's memory, or the owner is ambiguous.
-        """
-        if not self.total:
-            raise NothingToImportError("has nothing in it that could be imported")
-        if not (self._named or self._says_of_nobody or self._is_elsewhere):
-            raise NothingToImportError(
-                f"none of it can become a memory: {'; '.join(self._unusable.skipped_in_words())}"
-            )
-        named = {name for name, _ in self._named}
-        owners = chosen.check(named, personal=personal, nobody=self._nobody)
-        is_anybodys = (
-            (self._says_of_nobody and owners.of(""))
-            or (self._is_elsewhere and owners.of("", elsewhere=True))
-            or any(owners.of(*names) for names in self._named)
-        )
-        if not is_anybodys and self._is_elsewhere and not self._named and not self._says_of_nobody:
-            raise ValueError(f"none of it can become a memory: each {OWNER_ELSEWHERE}")
-        if not is_anybodys:
-            whose = f"those of {names_shown(named)}" if named else "those of nobody, whom --map names as =USER"
-            raise ValueError(f"none of its memories is anybody's who was named: they are {whose}")
-        return owners
+                is_elsewhere = is_elsewhere or entry.owner_is_elsewhere
+                is_nobodys = is_nobodys or not entry.owner_is_elsewhere
+        told(0, total)
+    if not total:
+        raise NothingToImportError("has nothing in it that could be imported")
+    if not (names or is_nobodys or is_elsewhere):
+        raise NothingToImportError(f"none of it can become a memory: {'; '.join(unusable.skipped_in_words())}")
+    named = {name for name, _ in names}
+    owners = chosen.check(named, personal=source.personal, nobody=nobody)
+    is_anybodys = (
+        (is_nobodys and owners.of(""))
+        or (is_elsewhere and owners.of("", elsewhere=True))
+        or any(owners.of(*both) for both in names)
+    )
+    if not is_anybodys and is_elsewhere and not names and not is_nobodys:
+        raise ValueError(f"none of it can become a memory: each {OWNER_ELSEWHERE}")
+    if not is_anybodys:
+        whose = f"those of {names_shown(named)}" if named else "those of nobody, whom --map names as =USER"
+        raise ValueError(f"none of its memories is anybody's who was named: they are {whose}")
+    return owners, total
 
 
 def why_unfit(entry: ForeignEntry) -> str:
