@@ -63,8 +63,8 @@ def _conversation(value: dict[str, Any], place: str) -> Iterator[Entry]:
             yield entry
             continue
         at = entry.at or at
-        entry = replace(entry, misdated=entry.misdated or (is_odd and at is None))
-        yield replace(entry, conversation=id_, turn=turn, notes={"title": title} if title else {})
+        misdated, notes = entry.misdated or (is_odd and at is None), {"title": title} if title else {}
+        yield replace(entry, misdated=misdated, conversation=id_, turn=turn, notes=notes)
 
 
 def _branch(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -23,7 +23,6 @@ from pydantic_core import to_json
 from react_mem.integrations.mcp_server.mcp_results import (
     MAX_MESSAGE,
     NOTICE,
-    ClientMemory,
     CorrectResult,
     ForgetResult,
     RecallResult,
@@ -115,23 +114,17 @@ async def context(message: Annotated[str, Field(description="What the user is ab
         raise MCPError(INVALID_PARAMS, told)
     try:
         async with client_memory() as caller:
-            return [*filter(None, [await briefing(caller, message)]), message]
+            policy = caller.memory.policy
+            window = Window.of(policy.context.window, None)
+            frame = Frame(thread=[HumanMessage(message, id="question")], policy=policy, window=window)
+            # a long question takes a while
+            query = await asyncio.to_thread(frame.query, Identity(caller.user_id, CLIENT_SESSION), caller.agent_id)
+            results = await caller.memory.read(query)
+            assembled = await asyncio.to_thread(assemble, frame, results, session_id=CLIENT_SESSION, recalls=True)
+            return [*filter(None, [assembled.layout["retrieved"]]), message]
     except ToolError as error:
         # of a prompt the library tells a client no other error
         raise MCPError(INTERNAL_ERROR, str(error)) from error
-
-
-async def briefing(caller: ClientMemory, message: str, session_id: str = CLIENT_SESSION) -> str:
-    """Return the context that an agent would have for a user's message; empty for none."""
-    policy = caller.memory.policy
-    frame = Frame(
-        thread=[HumanMessage(message, id="question")], policy=policy, window=Window.of(policy.context.window, None)
-    )
-    # a long question takes a while
-    query = await asyncio.to_thread(frame.query, Identity(caller.user_id, session_id), caller.agent_id)
-    results = await caller.memory.read(query)
-    assembled = await asyncio.to_thread(assemble, frame, results, session_id=session_id, recalls=True)
-    return assembled.layout["retrieved"]
 
 
 def _told(message: Message) -> dict[str, Any]:
