@@ -48,7 +48,7 @@ _OVER = frozenset({"success", "failed"})
 
 
 class _Connected:
-    def __init__(self, client: Any, space_id: Any) -> None:
+    def __init__(self, client: Any, space_id: Any = None) -> None:
         self._client = client
         self._space_id = space_id
 
@@ -70,7 +70,8 @@ class _Connected:
                 "sharing skills and sessions with Acontext needs its client: install it with `pip install acontext`"
             ) from None
         async with make(api_key=api_key, base_url=base_url) as client:
-            yield cls(client, space_id)
+            # skills have no default
+            yield cls(client) if space_id is None else cls(client, space_id)
 
 
 def _pseudonym(user_id: str) -> str:
@@ -207,9 +208,6 @@ class AcontextSessions(_Connected):
         client: An `acontext.AcontextAsyncClient`.
         space_id: The learning space that learns from the sessions; None for no learning.
     """
-
-    def __init__(self, client: Any, space_id: str | None = None) -> None:
-        super().__init__(client, space_id)
 
     async def export_session(self, memory: MemoryFacade, user_id: str, session_id: str) -> SessionExport:
         """Export the messages of a conversation; an interrupted export can be repeated.
