@@ -116,7 +116,10 @@ class QualityTally:
                 continue
             self._items += 1
             self._bytes += len(json.dumps(item.value, ensure_ascii=False, default=str).encode(errors="replace"))
-            self._grow(item)
+            made = _with_zone(item.created_at)
+            self._months[f"{made:%Y-%m}"] += 1
+            self._counts["growth"] += made >= self._now - _MONTH
+            self._before += self._now - 2 * _MONTH <= made < self._now - _MONTH
             secrets = (at for at, text in _texts(item.value, "") if self._is_secret(at.rpartition(".")[2], text))
             if (path := next(secrets, None)) is not None:
                 self._note("secrets", ItemPlace(namespace, item.key, path))
@@ -189,14 +192,6 @@ class QualityTally:
             if of_other and (other == told or denies_any):
                 return of_other
         return ""
-
-    def _grow(self, item: Item) -> None:
-        made = _with_zone(item.created_at)
-        self._months[f"{made:%Y-%m}"] += 1
-        if made >= self._now - _MONTH:
-            self._counts["growth"] += 1
-        elif made >= self._now - 2 * _MONTH:
-            self._before += 1
 
     def _note(self, check: QualityCheck, place: ItemPlace) -> None:
         self._counts[check] += 1

@@ -193,14 +193,11 @@ async def search_files(files: OwnedFiles, policy: MemoryPolicy, query: str, limi
             extra={"cut": False},
         )
     )
-    inside = [item for item in found if _is_searched(item.payload, files.folder)][:limit]
-    shown = await asyncio.to_thread(lambda: [_found(item, len(files.folder)) for item in inside])
-    return shown, "; ".join(f"{arm}: {cause}" for arm, cause in found.missing.items())
-
-
-def _is_searched(value: Mapping[str, Any], folder: str) -> bool:
+    inside = [item for item in found if str(item.payload.get("path")).startswith(f"{files.folder}/")]
     # LangGraph's own stores list unindexed items after the hits
-    return str(value.get("path")).startswith(f"{folder}/") and bool(value.get("text") or value.get("keywords"))
+    hits = [item for item in inside if item.payload.get("text") or item.payload.get("keywords")][:limit]
+    shown = await asyncio.to_thread(lambda: [_found(item, len(files.folder)) for item in hits])
+    return shown, "; ".join(f"{arm}: {cause}" for arm, cause in found.missing.items())
 
 
 def _found(item: MemoryResultItem, folder: int) -> FoundFile:
