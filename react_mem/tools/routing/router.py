@@ -196,12 +196,6 @@ class Ranking:
     layers: tuple[str, ...] = ()
     missing: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def margin(self) -> float:
-        """Lead of the best tool over the second; 0 without a second."""
-        scores = [score for _, score in self.tools[:2]]
-        return scores[0] - scores[1] if len(scores) == 2 else 0.0
-
 
 class Router:
     """Ranker of tools and layers of memory."""

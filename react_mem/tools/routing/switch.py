@@ -211,7 +211,8 @@ class Switch:
             picked, layers, by = picks.tools, picks.layers, "model"
         else:
             limit = self._settings.max_tools
-            is_clear = not ranking.missing and ranking.margin >= CLEAR
+            best = [score for _, score in ranking.tools[:2]]
+            is_clear = not ranking.missing and len(best) == 2 and best[0] - best[1] >= CLEAR
             picked, layers = (ranking.tools[0][0].name,) if is_clear else (), ranking.layers
             by = "words" if ranking.missing else "semantic"
         # where neither vectors nor words tell the tools apart, all are offered
