@@ -33,7 +33,7 @@ from typing import Any, Self
 
 from react_mem.integrations.skills.skill_files import NAME, read_skills, skill_name, write_skill
 from react_mem.integrations.skills.skill_folders import SkillImport, owned_skills, take_in_skills
-from react_mem.memory import MemoryFacade, Message, Origin
+from react_mem.memory import MemoryFacade, Origin
 
 MARK = "react_mem"
 """Metadata key of our sessions, messages and skills there."""
@@ -47,21 +47,34 @@ _OVER = frozenset({"success", "failed"})
 """Final statuses of a task."""
 
 
-@asynccontextmanager
-async def _opened_client(api_key: str | None, base_url: str | None) -> AsyncIterator[Any]:
-    """Open Acontext's client, and close it afterwards; ImportError without the package, ValueError without a key."""
-    try:
-        make: Any = importlib.import_module("acontext").AcontextAsyncClient
-    except ImportError:
-        raise ImportError(
-            "sharing skills and sessions with Acontext needs its client: install it with `pip install acontext`"
-        ) from None
-    async with make(api_key=api_key, base_url=base_url) as client:
-        yield client
+class _Connected:
+    def __init__(self, client: Any, space_id: Any = None) -> None:
+        self._client = client
+        self._space_id = space_id
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(
+        cls, space_id: str | None = None, *, api_key: str | None = None, base_url: str | None = None
+    ) -> AsyncIterator[Self]:
+        """Open a client, and close it afterwards; by default with `ACONTEXT_API_KEY` and `ACONTEXT_BASE_URL`.
+
+        Raises:
+            ImportError: If the package is not installed.
+            ValueError: If there is no key.
+        """
+        try:
+            make: Any = importlib.import_module("acontext").AcontextAsyncClient
+        except ImportError:
+            raise ImportError(
+                "sharing skills and sessions with Acontext needs its client: install it with `pip install acontext`"
+            ) from None
+        async with make(api_key=api_key, base_url=base_url) as client:
+            # skills have no default
+            yield cls(client) if space_id is None else cls(client, space_id)
 
 
 def _pseudonym(user_id: str) -> str:
-    """Return the pseudonym of a user in Acontext."""
     return hashlib.sha256(f"react-mem:{user_id}".encode()).hexdigest()[:32]
 
 
@@ -75,7 +88,7 @@ class SkillExport:
     removed: int = 0
 
 
-class AcontextSkills:
+class AcontextSkills(_Connected):
     """The skills of one learning space.
 
     Every reader of a space sees the exported skills: give each user a space of their own, unless they agree to share.
@@ -86,22 +99,7 @@ class AcontextSkills:
     """
 
     def __init__(self, client: Any, space_id: str) -> None:
-        self._client = client
-        self._space_id = space_id
-
-    @classmethod
-    @asynccontextmanager
-    async def connect(
-        cls, space_id: str, *, api_key: str | None = None, base_url: str | None = None
-    ) -> AsyncIterator[Self]:
-        """Open a client, and close it afterwards; by default with `ACONTEXT_API_KEY` and `ACONTEXT_BASE_URL`.
-
-        Raises:
-            ImportError: If the package is not installed.
-            ValueError: If there is no key.
-        """
-        async with _opened_client(api_key, base_url) as client:
-            yield cls(client, space_id)
+        super().__init__(client, space_id)
 
     async def export_skills(self, memory: MemoryFacade, user_id: str) -> SkillExport:
         """Make the space hold a user's skills as they are now; archived and deleted ones are removed.
@@ -175,21 +173,17 @@ class AcontextSkills:
         return found
 
     async def _add(self, name: str, text: str, meta: Mapping[str, Any]) -> None:
-        packed = await asyncio.to_thread(_packed, name, text)
-        made = await self._client.skills.create(file=(f"{name}.zip", packed, "application/zip"), meta=meta)
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            await asyncio.to_thread(archive.writestr, f"{name}/{NAME}", text)
+        file = (f"{name}.zip", packed.getvalue(), "application/zip")
+        made = await self._client.skills.create(file=file, meta=meta)
         try:
             await self._client.learning_spaces.include_skill(self._space_id, skill_id=made.id)
         except BaseException:
             # one that is in no space would never be found again
             await self._client.skills.delete(made.id)
             raise
-
-
-def _packed(name: str, text: str) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(f"{name}/{NAME}", text)
-    return packed.getvalue()
 
 
 # Conversations, and the tasks in them.
@@ -204,7 +198,7 @@ class SessionExport:
     kept: int = 0
 
 
-class AcontextSessions:
+class AcontextSessions(_Connected):
     """The conversations of a project's users, as sessions.
 
     Every reader of the project sees the exported messages, and they outlive `forget_user` and `delete_session` here:
@@ -215,24 +209,6 @@ class AcontextSessions:
         space_id: The learning space that learns from the sessions; None for no learning.
     """
 
-    def __init__(self, client: Any, space_id: str | None = None) -> None:
-        self._client = client
-        self._space_id = space_id
-
-    @classmethod
-    @asynccontextmanager
-    async def connect(
-        cls, space_id: str | None = None, *, api_key: str | None = None, base_url: str | None = None
-    ) -> AsyncIterator[Self]:
-        """Open a client, and close it afterwards; by default with `ACONTEXT_API_KEY` and `ACONTEXT_BASE_URL`.
-
-        Raises:
-            ImportError: If the package is not installed.
-            ValueError: If there is no key.
-        """
-        async with _opened_client(api_key, base_url) as client:
-            yield cls(client, space_id)
-
     async def export_session(self, memory: MemoryFacade, user_id: str, session_id: str) -> SessionExport:
         """Export the messages of a conversation; an interrupted export can be repeated.
 
@@ -242,7 +218,7 @@ class AcontextSessions:
         there = self._id(user_id, session_id)
         said = (await memory.dialog.get_context(user_id, session_id, maxsize)).messages
         spoken = [message for message in said if message.text]
-        wanted = list(map(_marked, spoken))
+        wanted = [{"id": one.id, "digest": hashlib.sha256(one.text.encode()).hexdigest()} for one in spoken]
         sent = await self._sent(there)
         if sent is not None and sent != wanted[: len(sent)]:
             await self._client.sessions.delete(there)
@@ -320,7 +296,3 @@ class AcontextSessions:
             if not page.has_more:
                 return
             cursor = page.next_cursor
-
-
-def _marked(message: Message) -> dict[str, str]:
-    return {"id": message.id, "digest": hashlib.sha256(message.text.encode()).hexdigest()}

@@ -35,12 +35,7 @@ class _FoundText(NamedTuple):
 
 
 async def assert_remembers(
-    where: Any,
-    said: Said,
-    *,
-    namespace: Space = (),
-    asked: str | None = None,
-    config: RunnableConfig | None = None,
+    where: Any, said: Said, *, namespace: Space = (), asked: str | None = None, config: RunnableConfig | None = None
 ) -> None:
     """Assert that the store holds something or, for a graph that is asked, that its answer does.
 
@@ -71,9 +66,8 @@ async def assert_remembers(
         raise AssertionError(f"The answer to {asked!r} does not hold {_named(said)}: {_cut(answer)!r}\n{held}")
     if not found:
         nearest = _listed("The nearest:", near) if near else "Nothing is like it."
-        raise AssertionError(
-            f"Nothing {_below(namespace)} holds {_named(said)}; {looked_at} items were looked at.\n{nearest}"
-        )
+        place = f"below {namespace!r}" if namespace else "in the store"
+        raise AssertionError(f"Nothing {place} holds {_named(said)}; {looked_at} items were looked at.\n{nearest}")
 
 
 async def assert_forgets(
@@ -206,7 +200,6 @@ async def _texts_of_threads(
 
 
 async def _state_of(where: Any, thread: str, config: RunnableConfig | None) -> Mapping[str, Any] | None:
-    """Return the state of a thread; None without such a thread."""
     state = await where.aget_state(_in_thread(config, thread))
     if not state.values and state.created_at is None:
         return None
@@ -262,7 +255,6 @@ def _holds(text: str, said: Said) -> bool:
 
 
 def _composed(text: str) -> str:
-    """Return a text in its composed form (NFKC) without invisible characters."""
     if text.isascii():
         return text
     seen = "".join(one for one in text if unicodedata.category(one) != "Cf")
@@ -270,19 +262,12 @@ def _composed(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text without differences of form, width, case, invisible characters and runs of white space.
-
-    Diacritics and closing punctuation stay, as nobody takes "má" for "ma".
-    """
+    """Return a text without differences of form, width, case, invisible characters and blanks; diacritics stay."""
     return " ".join(_composed(_composed(text).casefold()).split())
 
 
 def _named(said: Said) -> str:
     return repr(said) if isinstance(said, str) else f"/{said.pattern}/"
-
-
-def _below(namespace: Space) -> str:
-    return f"below {namespace!r}" if namespace else "in the store"
 
 
 def _cut(text: str) -> str:

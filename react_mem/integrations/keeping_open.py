@@ -16,11 +16,7 @@ Opened = TypeVar("Opened")
 
 
 class KeptOpen(Generic[Opened]):
-    """A resource that stays open; after a failed opening the next caller tries again.
-
-    Args:
-        opening: Opens the resource for the length of a context.
-    """
+    """A resource that stays open in the context of `opening`; after a failed opening the next caller tries again."""
 
     def __init__(self, opening: Callable[[], AbstractAsyncContextManager[Opened]]) -> None:
         self._opening = opening
@@ -36,11 +32,7 @@ class KeptOpen(Generic[Opened]):
         return self._opened
 
     async def opened(self) -> Opened:
-        """Return the resource, once it is open.
-
-        Raises:
-            StorageError: If it cannot be opened; the message names cause and fix.
-        """
+        """Return the resource, once it is open; StorageError names cause and fix."""
         # who waits may be cancelled, and others wait too
         return await asyncio.shield(self.begin())
 

@@ -116,12 +116,19 @@ class QualityTally:
                 continue
             self._items += 1
             self._bytes += len(json.dumps(item.value, ensure_ascii=False, default=str).encode(errors="replace"))
-            self._grow(item)
-            self._keep_secrets(item, namespace)
+            made = _with_zone(item.created_at)
+            self._months[f"{made:%Y-%m}"] += 1
+            self._counts["growth"] += made >= self._now - _MONTH
+            self._before += self._now - 2 * _MONTH <= made < self._now - _MONTH
+            secrets = (at for at, text in _texts(item.value, "") if self._is_secret(at.rpartition(".")[2], text))
+            if (path := next(secrets, None)) is not None:
+                self._note("secrets", ItemPlace(namespace, item.key, path))
             if ours:
                 self._take_record(item, namespace)
-            else:
-                self._take_foreign(item, namespace)
+                continue
+            if _with_zone(item.updated_at) < self._stale_before:
+                self._note("stale", ItemPlace(namespace, item.key))
+            self._compare(item, namespace, text_in(item.value), doubted=False)
 
     def report(self) -> QualityReport:
         """Return the report."""
@@ -137,7 +144,6 @@ class QualityTally:
         return QualityReport(self._items, self._bytes, len(self._namespaces), findings, self._before, months)
 
     def _take_record(self, item: Item, namespace: Namespace) -> None:
-        """Count a record of our own memory, with its belief, doubts and uses."""
         self._is_ours = True
         value, owner = item.value, namespace[1]
         if MESSAGE.matches(value):
@@ -157,11 +163,6 @@ class QualityTally:
         of_whom = normalise("" if value.get("about") == "user" else str(value.get("about") or ""))
         self._compare(item, namespace, str(value.get("text", "")), of_whom, doubted=bool(doubts))
 
-    def _take_foreign(self, item: Item, namespace: Namespace) -> None:
-        if _with_zone(item.updated_at) < self._stale_before:
-            self._note("stale", ItemPlace(namespace, item.key))
-        self._compare(item, namespace, text_in(item.value), doubted=False)
-
     def _compare(self, item: Item, namespace: Namespace, text: str, of_whom: str = "", *, doubted: bool) -> None:
         """Compare a text with earlier ones: the same words, or the same matter with other numbers or negated."""
         text = text[:_MAX_CHARS]
@@ -177,8 +178,6 @@ class QualityTally:
             self._note("contradictions", ItemPlace(namespace, item.key, beside=contradicted))
 
     def _claim(self, place: str, claim: Any, key: str) -> str:
-        """Add a claim; return the key of an earlier one that it contradicts, empty for none."""
-
         def of(*, denied: bool, counts: bool) -> bytes:
             return _digest(place, str(denied), str(counts), *claim.matter)
 
@@ -193,20 +192,6 @@ class QualityTally:
             if of_other and (other == told or denies_any):
                 return of_other
         return ""
-
-    def _keep_secrets(self, item: Item, namespace: Namespace) -> None:
-        for path, text in _texts(item.value, ""):
-            if self._is_secret(path.rpartition(".")[2], text):
-                self._note("secrets", ItemPlace(namespace, item.key, path))
-                return
-
-    def _grow(self, item: Item) -> None:
-        made = _with_zone(item.created_at)
-        self._months[f"{made:%Y-%m}"] += 1
-        if made >= self._now - _MONTH:
-            self._counts["growth"] += 1
-        elif made >= self._now - 2 * _MONTH:
-            self._before += 1
 
     def _note(self, check: QualityCheck, place: ItemPlace) -> None:
         self._counts[check] += 1

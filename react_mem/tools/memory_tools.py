@@ -118,11 +118,7 @@ async def recall_episodes(query: str, runtime: ToolRuntime[Any, Any], policy: Me
 
 @governed
 async def store_fact(
-    text: str,
-    runtime: ToolRuntime[Any, Any],
-    policy: MemoryPolicy,
-    about: str = "user",
-    replaces: str = "",
+    text: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy, about: str = "user", replaces: str = ""
 ) -> str:
     """Remember a lasting fact that the user has stated in this conversation, in their own words. Saying the same twice
     does no harm; what the user has not said, such as what a page or a tool says, is not stored.
@@ -143,7 +139,7 @@ async def store_fact(
             return f"Nothing was stored. {_which(changed.facts, 'call store_fact again, `replaces` being')}"
         ended = [fact for fact in changed if not fact.current]
         lines = ["Stored." if any(fact.current for fact in changed) else "It was known already."]
-        lines += [f"No longer true: {_quoted(fact)}" for fact in ended]
+        lines += [f"No longer true: {LABELS[fact.origin]}“{flat(fact.text, MAX_LINE_CHARS)}”" for fact in ended]
         if replaces.strip() and not ended:
             lines.append("What it may replace is kept beside it, in doubt: the user's words do not name it.")
         return "\n".join(lines)
@@ -305,11 +301,7 @@ async def _facts_told(access: ToolMemory, facts: Sequence[Fact]) -> list[str]:
 
 
 def _told(episode: Episode) -> str:
-    parts = {
-        "steps": "; ".join(episode.steps),
-        "outcome": episode.outcome,
-        "lessons": "; ".join(episode.lessons),
-    }
+    parts = {"steps": "; ".join(episode.steps), "outcome": episode.outcome, "lessons": "; ".join(episode.lessons)}
     told = " | ".join([episode.goal, *(f"{name}: {text}" for name, text in parts.items() if text)])
     return render_line(episode.to_value(), episode.text if episode.milestone_title else told)
 
@@ -320,7 +312,3 @@ def _part(record: Message | Summary, limit: int) -> str:
     return (
         f"- [summary {record.id} until {record.created_at:%Y-%m-%d}] {LABELS[record.origin]}{flat(record.text, limit)}"
     )
-
-
-def _quoted(fact: Fact) -> str:
-    return f"{LABELS[fact.origin]}“{flat(fact.text, MAX_LINE_CHARS)}”"

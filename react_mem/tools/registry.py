@@ -6,7 +6,7 @@ import difflib
 import importlib
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool, tool
@@ -26,10 +26,6 @@ class GovernedTool(StructuredTool):
     """
 
     policy: MemoryPolicy = MemoryPolicy.model_validate({})
-
-    def under(self, policy: MemoryPolicy) -> Self:
-        """Return a copy of the tool under another policy."""
-        return self.model_copy(update={"policy": policy})
 
     async def _arun(self, *args: Any, config: RunnableConfig, **kwargs: Any) -> Any:
         # last, so that no argument of a model's makes its way past it
@@ -51,7 +47,7 @@ def governed(function: Callable[..., Awaitable[Any]], *, artifact: bool = False)
 
 def under_policy(tool: BaseTool, policy: MemoryPolicy) -> BaseTool:
     """Return a tool under an agent's policy; a tool without a policy unchanged."""
-    return tool.under(policy) if isinstance(tool, GovernedTool) else tool
+    return tool.model_copy(update={"policy": policy}) if isinstance(tool, GovernedTool) else tool
 
 
 # Suggestions for misspelt names in error messages.
@@ -85,13 +81,13 @@ def valid_names(name: str, valid: Iterable[str], elsewhere: Mapping[str, str] | 
 
 
 BUILT_IN: dict[str, str] = {
-    "calculator": "react_mem.tools.calculator:calculator",
-    "compress_working_memory": "react_mem.tools.working_memory_tools:compress_working_memory",
-    "current_time": "react_mem.tools.clock:current_time",
-    "end_conversation": "react_mem.tools.conversation:end_conversation",
+    "calculator": "react_mem.tools.plain_tools:calculator",
+    "compress_working_memory": "react_mem.tools.plain_tools:compress_working_memory",
+    "current_time": "react_mem.tools.plain_tools:current_time",
+    "end_conversation": "react_mem.tools.plain_tools:end_conversation",
     "forget": "react_mem.tools.memory_tools:forget",
     "recall_episodes": "react_mem.tools.memory_tools:recall_episodes",
-    "recall_step": "react_mem.tools.working_memory_tools:recall_step",
+    "recall_step": "react_mem.tools.plain_tools:recall_step",
     "record_episode": "react_mem.tools.memory_tools:record_episode",
     "retrieve_facts": "react_mem.tools.memory_tools:retrieve_facts",
     "store_fact": "react_mem.tools.memory_tools:store_fact",
@@ -101,21 +97,9 @@ BUILT_IN: dict[str, str] = {
 """"module:attribute" by name; a module is imported at the first use of its tool, so that an extra stays optional."""
 
 
-def is_dotted_path(name: str) -> bool:
-    """Return true if a name is the path of a user's own tool.
-
-    >>> is_dotted_path("my_pkg.my_tools:search"), is_dotted_path("my_tools.search"), is_dotted_path("calculator")
-    (True, True, False)
-    """
-    return ":" in name or "." in name
-
-
 def check_tool_name(name: str) -> None:
-    """Check a name without importing anything.
-
-    Raises ToolConfigError if it is neither built-in nor "package.module:function".
-    """
-    if is_dotted_path(name):
+    """Check a name without importing anything; ToolConfigError if neither built-in nor "package.module:function"."""
+    if ":" in name or "." in name:
         module, attribute = _split(name)
         if not all(part.isidentifier() for part in (*module.split("."), attribute)):
             raise ToolConfigError(f"tool {name!r} is not a dotted path; write 'package.module:function'")

@@ -41,7 +41,10 @@ async def web_search(query: str, runtime: ToolRuntime[Any, Any], policy: MemoryP
     # whether the web is searched before an answer, `enabled`, is another matter
     known = await _profile_values(runtime) if policy.web.private_queries else {}
     web = await asyncio.to_thread(shared_search, policy.web)
-    answer = await web.look_up(query, asked=_asked(runtime.state), profile_values=known, now=datetime.now(UTC))
+    # the user's last message may name private values to search for
+    messages: Sequence[BaseMessage] = runtime.state.get("messages", ()) if isinstance(runtime.state, dict) else ()
+    asked = next((message.text for message in reversed(messages) if is_users(message)), "")
+    answer = await web.look_up(query, asked=asked, profile_values=known, now=datetime.now(UTC))
     if answer.pages:
         return render_pages(answer.pages, _MAX_TOKENS).text
     causes = "; ".join(f"{what}: {cause}" for what, cause in answer.missing.items())
@@ -49,11 +52,7 @@ async def web_search(query: str, runtime: ToolRuntime[Any, Any], policy: MemoryP
 
 
 async def _profile_values(runtime: ToolRuntime[Any, Any]) -> Mapping[str, str]:
-    """Return the user's profile values by field, former ones included.
-
-    Raises:
-        ToolException: If the profile cannot be read, so that private values cannot be redacted.
-    """
+    """Return the user's profile values by field, former ones included; ToolException if they cannot be read."""
     # it has all that is asked of a node's runtime
     identity = identify(cast("Runtime[Any]", runtime), runtime.config)
     if identity is None or runtime.store is None:
@@ -67,9 +66,3 @@ async def _profile_values(runtime: ToolRuntime[Any, Any]) -> Mapping[str, str]:
             f"the web is not searched now: what is private cannot be known ({type(error).__name__}); go on without it"
         ) from error
     return profile.known_values() if profile is not None else {}
-
-
-def _asked(state: Any) -> str:
-    """Return the user's last message, which may name private values to search for."""
-    messages: Sequence[BaseMessage] = state.get("messages", ()) if isinstance(state, dict) else ()
-    return next((message.text for message in reversed(messages) if is_users(message)), "")

@@ -11,29 +11,39 @@ that time, and no more is read for it. An event from before another one that has
 from __future__ import annotations
 
 import asyncio
+import heapq
 import logging
-from collections import Counter, deque
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, OrderedDict, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from react_mem import OpenAgentMemory
-from react_mem.integrations.coding_hooks.hook_context import HeldMessage, ToldEvent, held_of, prompt_context, untold
+from react_mem.integrations.coding_hooks.hook_context import (
+    LEAST_TOKENS,
+    HeldMessage,
+    ToldEvent,
+    held_of,
+    prompt_context,
+    session_context,
+    untold,
+)
 from react_mem.integrations.coding_hooks.owed_notes import owed_from, pay
 from react_mem.integrations.coding_hooks.transcripts import SaidTurn, own_words, read_turns
 from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, Origin
-from react_mem.memory.records import KINDS, storable
+from react_mem.memory.records import KINDS, AuditActor, AuditReason, acting, storable
 from react_mem.memory.turns import (
-    Assembled,
     Frame,
     Identity,
     Recalled,
     ToldRole,
     TurnMemory,
     Window,
+    conclude_soon,
     placed_name,
     placed_thread,
     whole_text,
@@ -116,7 +126,7 @@ class CodingSession:
         since = self._last
         recalled = await turn.begin(
             lambda who: frame.query(who, self._opened.agent.agent_id),
-            () if again else self._thread([message]),
+            () if again else placed_thread(self._next, self._latest, [message]),
             since,
         )
         if recalled.stored:
@@ -131,20 +141,21 @@ class CodingSession:
         )
         shown = Recalled(results, recalled.read, stored=False)
 
-        async def assembling(tokens: int) -> Assembled:
+        tokens = self._policy.context.memory_tokens
+        while True:
             context = self._policy.context.model_copy(update={"memory_tokens": tokens})
             policy = self._policy.model_copy(update={"context": context})
-            return await turn.assemble(Frame(frame.thread, policy, frame.window), shown)
-
-        found, assembled = await prompt_context(assembling, self._policy.context.memory_tokens)
-        self._used = assembled.layout.get("used") or ()
-        return found
+            assembled = await turn.assemble(Frame(frame.thread, policy, frame.window), shown)
+            self._used = assembled.layout.get("used") or ()
+            found = await asyncio.to_thread(prompt_context, assembled)
+            if found is not None or tokens <= LEAST_TOKENS:
+                return found or ""
+            tokens = max(tokens * 2 // 3, LEAST_TOKENS)
 
     async def stop(self, answer: str, transcript: str, told: ToldEvent) -> None:
         """Store the answer that ends a turn, and everything of the session that is not stored yet.
 
-        Answer and transcript are empty where the coding agent does not report them. Raises NotKeptError for a part that
-        could not be stored.
+        Answer and transcript may be empty. Raises NotKeptError for a part that could not be stored.
         """
         if self._is_late(told):
             return
@@ -180,7 +191,6 @@ class CodingSession:
                 await asyncio.to_thread(pay, self._notes, self.identity.user_id, self.identity.session_id, end)
 
     def _is_late(self, told: ToldEvent) -> bool:
-        """Return true if the transcript has been read since: that reading covers the event, now or later."""
         return 0 < told.at < self._read_at
 
     @property
@@ -193,10 +203,7 @@ class CodingSession:
 
     @property
     def _last(self) -> str | None:
-        if not self._held:
-            return None
-        last = self._held[-1]
-        return placed_name(last.place, last.role, last.key)
+        return placed_name(*self._held[-1]) if self._held else None
 
     def _turn(self) -> TurnMemory:
         config = {"configurable": {"thread_id": self.identity.session_id}}
@@ -220,9 +227,7 @@ class CodingSession:
         self._latest = deque(maxlen=_SHOWN_BEFORE)
         for message, one in [*zip(told.messages, self._held, strict=True)][-_SHOWN_BEFORE:]:
             kind = HumanMessage if one.role == "user" else AIMessage
-            self._latest.append(
-                (one.place, kind(whole_text(vars(message)), id=placed_name(one.place, one.role, one.key)))
-            )
+            self._latest.append((one.place, kind(whole_text(vars(message)), id=placed_name(*one))))
         if known is not None:
             # stored after an apparent failure, or before the session began once more
             self._ahead.update(one.key for one in self._held if one.place >= known)
@@ -293,17 +298,15 @@ class CodingSession:
         return not (prompt_id and ids.get(turn[0].place))
 
     def _is_seen(self, item: MemoryResultItem) -> bool:
-        """Return true if the coding agent has the memory in its own conversation."""
         if item.scope is not MemoryScope.DIALOG or item.payload.get("session_id") != self.identity.session_id:
             return False
         place = item.payload.get("turn")
         return not isinstance(place, int) or place >= self._visible_from
 
     async def _keep_turn(self, turn: SaidTurn, answered: str = "", at: int = 0, before: int = 0) -> None:
-        """Store the new messages of a turn.
+        """Store the new messages of a turn; the answer by a hook takes precedence, since the transcript may lag behind.
 
-        The answer by a hook takes precedence, since the transcript may lag behind; `at` is the time of the hook, and
-        `before` the number of stored messages at that time.
+        `at` is the time of the hook, and `before` the number of stored messages at that time.
         """
         new: list[AnyMessage] = []
         if turn.said and not self._taken(key := words_key(turn.said)):
@@ -325,7 +328,7 @@ class CodingSession:
 
     async def _keep(self, new: Sequence[AnyMessage], heard: Sequence[Origin]) -> None:
         """Store an answer, a prompt, or both; `heard` has the origins of the answer's sources."""
-        thread, since = self._thread(new), self._last
+        thread, since = placed_thread(self._next, self._latest, new), self._last
         ends = isinstance(new[-1], AIMessage)
         used, self._used = self._used, ()
         memory = self._turn()
@@ -353,10 +356,6 @@ class CodingSession:
         asked = (n for n in range(len(held) - 1, -1, -1) if held[n].role == "user" and held[n].place not in later)
         return held[next(asked, 0) :]
 
-    def _thread(self, new: Sequence[AnyMessage]) -> list[AnyMessage]:
-        """Return new messages after the latest stored ones, each at its place in the conversation."""
-        return placed_thread(self._next, self._latest, new)
-
     def _note(self, new: Sequence[AnyMessage]) -> None:
         for message in new:
             place, role, key = str(message.id).split("-")
@@ -367,3 +366,83 @@ class CodingSession:
 
 def _said_at(at: str) -> dict[str, Any]:
     return {"additional_kwargs": {_SAID_AT: at}} if at else {}
+
+
+# Events of coding agents: messages to store, and the context to return.
+
+_MAX_SESSIONS = 64
+"""Sessions in memory of the process; others are loaded again from the store."""
+
+
+@dataclass
+class _Running:
+    session: CodingSession
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    # by their times, then by their numbers
+    waiting: list[tuple[int, int, Mapping[str, str], ToldEvent, asyncio.Future[tuple[str, str]]]] = field(
+        default_factory=list
+    )
+
+
+class HookEvents:
+    """Handler of the events of all sessions on one memory; `notes` is the folder with the notes of owed sessions."""
+
+    def __init__(self, opened: OpenAgentMemory, notes: str) -> None:
+        self._opened = opened
+        self._notes = notes
+        self._memory = MemoryFacade(opened.store, opened.agent.policy)
+        self._numbers = count()
+        self._sessions: OrderedDict[tuple[str, str], _Running] = OrderedDict()
+
+    async def answer(self, user_id: str, event: Mapping[str, Any], told: ToldEvent) -> tuple[str, str]:
+        """Handle an event; return the context for the coding agent, and the problems."""
+        fields: Mapping[str, str] = {name: value for name, value in event.items() if isinstance(value, str)}
+        running = self._session(user_id, fields["session_id"])
+        answer: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
+        heapq.heappush(running.waiting, (told.at, next(self._numbers), fields, told, answer))
+        # others that waited for memory to be there may be earlier
+        await asyncio.sleep(0)
+        # one after the other, as they were told
+        async with running.lock:
+            *_, fields, told, earliest = heapq.heappop(running.waiting)
+            try:
+                session = running.session
+                session.problems.clear()
+                with acting(AuditActor.AGENT, AuditReason.TURN):
+                    text = await self._answer(session, fields, told)
+                earliest.set_result((text, "; ".join(dict.fromkeys(session.problems))))
+            except Exception as error:
+                earliest.set_exception(error)
+        return await answer
+
+    async def _answer(self, session: CodingSession, fields: Mapping[str, str], told: ToldEvent) -> str:
+        transcript, who = fields.get("transcript_path", ""), session.identity
+        match fields["hook_event_name"]:
+            case "SessionStart":
+                goes_on = fields.get("source") in ("resume", "compact")
+                if not goes_on and fields.get("source") != "fork":
+                    session.begun()
+                return await session_context(self._memory, who.user_id, who.session_id, goes_on=goes_on)
+            case "UserPromptSubmit":
+                prompt_id = fields.get("prompt_id") or fields.get("turn_id", "")
+                return await session.prompt(fields.get("prompt", ""), prompt_id, told)
+            case "Stop":
+                await session.stop(fields.get("last_assistant_message", ""), transcript, told)
+            case "PreCompact":
+                await session.stop("", transcript, told)
+                session.compacted()
+            case "SessionEnd":
+                await session.stop("", transcript, told)
+                await conclude_soon(self._opened.store, who.user_id, who.session_id)
+        return ""
+
+    def _session(self, user_id: str, session_id: str) -> _Running:
+        place = (user_id, session_id)
+        if place not in self._sessions:
+            identity = Identity(user_id, session_id, threaded=False)
+            self._sessions[place] = _Running(CodingSession(self._opened, identity, self._notes))
+        self._sessions.move_to_end(place)
+        for oldest in [*self._sessions][:-_MAX_SESSIONS]:
+            if not (self._sessions[oldest].lock.locked() or self._sessions[oldest].waiting):
+                del self._sessions[oldest]
+        return self._sessions[place]

@@ -104,7 +104,6 @@ def run(user_id: str, agent: str, seconds: float | None) -> int:
 
 
 def _options(arguments: Sequence[str]) -> dict[str, str]:
-    """Return the options; _MisusedError names an unknown one, or one with a wrong value."""
     found: dict[str, str] = {}
     left = list(arguments)
     while left:
@@ -187,7 +186,6 @@ def _asked(place: HookPlace, agent: str, asked: bytes, deadline: float) -> dict[
 
 
 def _size(transcript: Any) -> int | None:
-    """Return the length of a transcript, so that later lines are not read for this event."""
     if not isinstance(transcript, str) or not transcript:
         return None
     try:
@@ -199,7 +197,6 @@ def _size(transcript: Any) -> int | None:
 
 
 def _owe(place: HookPlace, user_id: str, event: Mapping[str, Any], size: int | None) -> None:
-    """Note an event that memory may have missed, with the place in the transcript from which it can be recovered."""
     from react_mem.integrations.coding_hooks.owed_notes import owe
 
     offset = size or 0
@@ -273,7 +270,6 @@ def _exchanged(connection: socket.socket, asked: bytes, deadline: float) -> dict
 
 
 def _is_held(lock: str) -> bool:
-    """Return true if a resident lives, even one that is starting or ending."""
     import fcntl
 
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -287,7 +283,6 @@ def _is_held(lock: str) -> bool:
 
 
 def _start(place: HookPlace, agent: str) -> None:
-    """Start a resident in a session of its own, detached from the coding agent."""
     import subprocess
 
     _refuse_unknown(agent, place.home)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from react_mem.integrations.coding_hooks.transcripts import SaidTurn
 from react_mem.memory import MemoryFacade, Message, Origin
@@ -42,20 +42,14 @@ _FORM = load_prompt("coding_memories")
 _MAX_INSTRUCTIONS = 12
 _INSTRUCTION_CHARS = 300
 _SUMMARY_CHARS = 1_500
-_LEAST_TOKENS = 100
+LEAST_TOKENS = 100
 
 
-async def prompt_context(assembling: Callable[[int], Awaitable[Assembled]], tokens: int) -> tuple[str, Assembled]:
-    """Return the memories for a prompt with their assembly, empty for none; `assembling` takes the budget in tokens."""
-    while True:
-        assembled = await assembling(tokens)
-        parts = (assembled.texts.get(section, "") for section in (Section.PROFILE, Section.MEMORIES, Section.OUTLINE))
-        text = _fenced("\n\n".join(filter(None, parts)))
-        if await asyncio.to_thread(_fits, text):
-            return text, assembled
-        if tokens <= _LEAST_TOKENS:
-            return "", assembled
-        tokens = max(tokens * 2 // 3, _LEAST_TOKENS)
+def prompt_context(assembled: Assembled) -> str | None:
+    """Return the memories for a prompt, empty for none; None if they are too long. Blocking."""
+    parts = (assembled.texts.get(section, "") for section in (Section.PROFILE, Section.MEMORIES, Section.OUTLINE))
+    text = _fenced("\n\n".join(filter(None, parts)))
+    return text if _fits(text) else None
 
 
 async def session_context(memory: MemoryFacade, user_id: str, session_id: str, *, goes_on: bool) -> str:
@@ -110,8 +104,7 @@ _LOOKED_BACK = 32
 """Messages before the end of the last stored turn, among which are those that were stored ahead of it."""
 
 
-@dataclass(frozen=True)
-class HeldMessage:
+class HeldMessage(NamedTuple):
     """A stored message: its place in the session, its role, and the hash of its words."""
 
     place: int
@@ -119,8 +112,7 @@ class HeldMessage:
     key: str
 
 
-@dataclass(frozen=True)
-class ToldEvent:
+class ToldEvent(NamedTuple):
     """Circumstances of an event: its monotonic time in nanoseconds, 0 for unknown, and the length of the transcript."""
 
     at: int = 0

@@ -28,14 +28,7 @@ _SETTINGS = ("DATABASE", "REACT_MEM", "MEMORY", "OPENAI")
 """Prefixes of the environment variables that name a resident."""
 
 _MORE_SETTINGS = frozenset(
-    {
-        "CHAT_MODEL",
-        "EMBEDDING_MODEL",
-        "INDEX_FIELDS",
-        "POSTGRES_URI",
-        "VECTOR_STORE",
-        "XDG_DATA_HOME",
-    }
+    {"CHAT_MODEL", "EMBEDDING_MODEL", "INDEX_FIELDS", "POSTGRES_URI", "VECTOR_STORE", "XDG_DATA_HOME"}
 )
 
 _SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76

@@ -83,16 +83,12 @@ def _hash(*texts: str) -> str:
 
 
 def _remove_oldest(folder: str) -> None:
-    notes = [one.path for one in os.scandir(folder) if one.name.endswith(_ENDING)]
-    if len(notes) > _MAX_NOTES:
-        for path in sorted(notes, key=_written_at)[:-_MAX_NOTES]:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-
-
-def _written_at(path: str) -> int:
-    try:
-        return os.lstat(path).st_mtime_ns
-    except OSError:
-        # it was removed meanwhile
-        return 0
+    notes = []
+    for one in os.scandir(folder):
+        # it may be removed meanwhile
+        with contextlib.suppress(OSError):
+            if one.name.endswith(_ENDING):
+                notes.append((one.stat(follow_symlinks=False).st_mtime_ns, one.path))
+    for _, path in sorted(notes)[:-_MAX_NOTES]:
+        with contextlib.suppress(OSError):
+            os.unlink(path)

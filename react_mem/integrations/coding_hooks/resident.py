@@ -25,7 +25,7 @@ from react_mem.integrations.coding_hooks.hook_place import HookPlace, is_own, pl
 from react_mem.logged_in import is_user_id
 
 if TYPE_CHECKING:
-    from react_mem.integrations.coding_hooks.hook_events import HookEvents
+    from react_mem.integrations.coding_hooks.coding_session import HookEvents
     from react_mem.integrations.keeping_open import KeptOpen
 
 IDLE_SECONDS = 2_400.0
@@ -192,7 +192,7 @@ def _load(agent: str, notes: str) -> KeptOpen[HookEvents]:
     from dotenv import find_dotenv, load_dotenv
 
     from react_mem import open_agent_memory
-    from react_mem.integrations.coding_hooks.hook_events import HookEvents
+    from react_mem.integrations.coding_hooks.coding_session import HookEvents
     from react_mem.integrations.keeping_open import KeptOpen
 
     # of the home folder, in which the resident runs: never of a project that a coding agent works in
@@ -207,7 +207,6 @@ def _load(agent: str, notes: str) -> KeptOpen[HookEvents]:
 
 
 async def _read(connection: socket.socket) -> dict[str, Any] | None:
-    """Return a request; None for an invalid one."""
     loop = asyncio.get_running_loop()
     told = bytearray()
     while piece := await loop.sock_recv(connection, _PIECE):

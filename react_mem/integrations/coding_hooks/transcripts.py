@@ -43,15 +43,10 @@ _CODEX_TOOLS = frozenset({"function_call", "local_shell_call", "custom_tool_call
 
 @dataclass(frozen=True)
 class SaidTurn:
-    """A turn of a session.
+    """A turn of a session, with times as ISO 8601; a text is empty where there is none yet, or none in the reading.
 
-    Args:
-        said: The user's message; empty where the turn begins before the reading, or without the user.
-        said_at: Its time, as ISO 8601; empty for unknown.
-        answer: The final answer; empty for none yet.
-        answered_at: Its time.
-        used_tools: True if tools were used for the answer, or for the work that the message interrupted.
-        end: End of its lines in the transcript, in bytes.
+    `used_tools` is true if tools were used for the answer, or for the work that the message interrupted; `end` is
+    the end of its lines in the transcript, in bytes.
     """
 
     said: str = ""
@@ -75,14 +70,10 @@ def own_words(text: str) -> str:
 def read_turns(
     path: str, offset: int | None, limit: int | None = None, *, used_tools: bool = False
 ) -> tuple[list[SaidTurn], int | None]:
-    """Return the turns of a transcript, and the end of the reading. Blocking.
+    """Return the turns of a transcript from `offset` until `limit`, in bytes, and the end of the reading. Blocking.
 
-    An unreadable file gives no turns and the same offset.
-
-    Args:
-        offset: Start in bytes; None for the last `MAX_READ` bytes.
-        limit: End in bytes: later lines are not read yet.
-        used_tools: True if the offset is within a turn with tool use and without an answer.
+    An unreadable file gives no turns and the same offset; without an offset the last `MAX_READ` bytes are read.
+    `used_tools` is true if the offset is within a turn with tool use and without an answer.
     """
     try:
         # of a pipe nobody would see the end
@@ -104,8 +95,10 @@ def read_turns(
             if start + length > bound:
                 break
             start += length
-            reading.take(line, start)
-        return reading.turns(), start
+            reading.read(line)
+            if reading.turns:
+                reading.turns[-1] = replace(reading.turns[-1], end=start)
+        return reading.turns, start
 
 
 def _whole_lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
@@ -122,20 +115,11 @@ def _whole_lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
 
 class _Reading:
     def __init__(self, *, used_tools: bool) -> None:
-        self._turns: list[SaidTurn] = []
+        self.turns: list[SaidTurn] = []
         self._answering = ""
         self._used_before = used_tools
 
-    def turns(self) -> list[SaidTurn]:
-        return self._turns
-
-    def take(self, line: bytes, end: int) -> None:
-        """Parse a line of any kind that ends at `end`."""
-        self._read(line)
-        if self._turns:
-            self._turns[-1] = replace(self._turns[-1], end=end)
-
-    def _read(self, line: bytes) -> None:
+    def read(self, line: bytes) -> None:
         if b'"tool_result"' in line:
             # results of tools are long, and nobody's words
             self._used_tools()
@@ -154,7 +138,9 @@ class _Reading:
 
     def _claude(self, entry: Mapping[str, Any], message: Mapping[str, Any]) -> None:
         at = _text(entry.get("timestamp"))
-        blocks = [*_blocks(message.get("content"))]
+        content = message.get("content")
+        content = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
         text = "\n".join(_text(block.get("text")) for block in blocks if block.get("type") == "text")
         match entry.get("type"):
             case "user":
@@ -181,29 +167,22 @@ class _Reading:
 
     def _begin(self, said: str, at: str) -> None:
         # a message during the agent's work is answered by the same work
-        used = self._turns[-1].used_tools and not self._turns[-1].answer if self._turns else self._used_before
-        self._turns.append(SaidTurn(said, at, used_tools=used))
+        used = self.turns[-1].used_tools and not self.turns[-1].answer if self.turns else self._used_before
+        self.turns.append(SaidTurn(said, at, used_tools=used))
 
     def _answer(self, text: str, at: str, *, goes_on: bool = False) -> None:
         before = self._last()
         whole = f"{before.answer}\n{text}" if goes_on and before.answer else text
-        self._turns[-1] = replace(before, answer=whole, answered_at=at)
+        self.turns[-1] = replace(before, answer=whole, answered_at=at)
 
     def _used_tools(self) -> None:
         # a text before a tool call is a step, and no answer
-        self._turns[-1] = replace(self._last(), answer="", answered_at="", used_tools=True)
+        self.turns[-1] = replace(self._last(), answer="", answered_at="", used_tools=True)
 
     def _last(self) -> SaidTurn:
-        if not self._turns:
-            self._turns.append(SaidTurn(used_tools=self._used_before))
-        return self._turns[-1]
-
-
-def _blocks(content: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(content, str):
-        yield {"type": "text", "text": content}
-    elif isinstance(content, list):
-        yield from (block for block in content if isinstance(block, dict))
+        if not self.turns:
+            self.turns.append(SaidTurn(used_tools=self._used_before))
+        return self.turns[-1]
 
 
 def _text(value: Any) -> str:

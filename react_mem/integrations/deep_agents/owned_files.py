@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from langgraph.config import get_config, get_store
 from langgraph.runtime import Runtime, get_runtime
@@ -58,14 +58,9 @@ class FileOwner:
     session_id: str
     in_run: bool
 
-    @contextmanager
-    def acting(self) -> Iterator[None]:
+    def acting(self) -> AbstractContextManager[None]:
         """Record the actions within the context as the agent's, in a run."""
-        if not self.in_run:
-            yield
-            return
-        with acting(AuditActor.AGENT, AuditReason.TURN):
-            yield
+        return acting(AuditActor.AGENT, AuditReason.TURN) if self.in_run else nullcontext()
 
 
 def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
@@ -73,7 +68,7 @@ def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
 
     Raises NobodysFiles if there is no owner or no store.
     """
-    runtime = _runtime()
+    runtime: Runtime[None] | None = _of_run(get_runtime)
     if runtime is None:
         if not user_id or store is None:
             raise NobodysFiles(_NO_RUN)
@@ -82,28 +77,19 @@ def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
     identity = identify(runtime, config)
     if user_id is None and identity is None:
         raise NobodysFiles(why_off(runtime, config))
-    kept = store if store is not None else _store_of_run()
+    kept: BaseStore | None = store if store is not None else _of_run(get_store)
+    if kept is None:
+        raise NobodysFiles(_NO_STORE)
     if identity is not None and user_id in (None, identity.user_id):
         return FileOwner(kept, identity.user_id, identity.session_id, in_run=True)
     # the conversation is somebody else's
     return FileOwner(kept, str(user_id), "", in_run=True)
 
 
-def _runtime() -> Runtime[None] | None:
-    try:
-        return get_runtime()
-    except (RuntimeError, KeyError):
-        return None
-
-
-def _store_of_run() -> BaseStore:
-    try:
-        store: BaseStore | None = get_store()
-    except (RuntimeError, KeyError):
-        store = None
-    if store is None:
-        raise NobodysFiles(_NO_STORE)
-    return store
+def _of_run(get: Callable[..., Any]) -> Any:
+    with suppress(RuntimeError, KeyError):
+        return get()
+    return None
 
 
 # A file as a value: its path and contents.
@@ -165,15 +151,10 @@ They are read by path, and not indexed, since they would bury the agents' notes.
 _REMOVED_AT_ONCE = 500
 """Files removed in one batch: thousands would block the event loop."""
 
-Outcome = TypeVar("Outcome")
-
 
 @dataclass(frozen=True)
 class OwnedFiles:
-    """The files of one owner, or of one folder of theirs, which is then the root of all paths.
-
-    Invalid paths raise ValueError.
-    """
+    """The files of one owner, or of one folder of theirs, the root of all paths then; ValueError for invalid paths."""
 
     owner: FileOwner
     agent_id: str
@@ -190,12 +171,15 @@ class OwnedFiles:
     async def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
         """Yield the file at a path and all files below it, in pages, in no order."""
         count = 0
-        at, within = self._area(below)
-        async for page in in_any_order(self.owner.store, FILE.namespace(self.owner.user_id)):
-            found = [self._kept(item) for item in page if _is_in(str(item.value.get("path")), at, within)]
-            count += len(found)
-            yield found
+        async for page in self._pages(*self._area(below)):
+            count += len(page)
+            yield [self._kept(item) for item in page]
         self._note_read(count)
+
+    async def _pages(self, at: str, within: str) -> AsyncIterator[list[Item]]:
+        async for page in in_any_order(self.owner.store, FILE.namespace(self.owner.user_id)):
+            paths = [str(item.value.get("path")) for item in page]
+            yield [one for one, path in zip(page, paths, strict=True) if path == at or path.startswith(within)]
 
     async def put(self, given: Mapping[str, Contents], origin: Origin) -> None:
         """Write whole files, all of them or none.
@@ -203,35 +187,36 @@ class OwnedFiles:
         Raises ValueError for an invalid content, MemoryFull, and LegalHoldError if an overwritten file is under a hold.
         """
         wanted = {self._whole(path): contents for path, contents in given.items()}
+        await self._write(
+            list(wanted), lambda known: [self._file(path, one, origin, known.get(path)) for path, one in wanted.items()]
+        )
 
-        def made(known: Mapping[str, AgentFile]) -> tuple[None, list[AgentFile]]:
-            return None, [self._file(path, contents, origin, known.get(path)) for path, contents in wanted.items()]
-
-        await self._write(list(wanted), made, sum(len(one.content) for one in wanted.values()))
-
-    async def edit(self, path: str, change: Callable[[str], tuple[Outcome, str | None]]) -> Outcome | None:
+    async def edit(self, path: str, change: Callable[[str], tuple[int | str, str | None]]) -> int | str | None:
         """Change the text of a file in a transaction, so that no concurrent change is lost; None without such a file.
 
         `change` returns an outcome and the new text, None for no change; it may be called again, in a thread. Raises
         ValueError for a binary file or an invalid text, MemoryFull, and LegalHoldError if the file is under a hold.
         """
         whole = self._whole(path)
+        outcome: int | str | None = None
 
-        def made(known: Mapping[str, AgentFile]) -> tuple[Outcome | None, list[AgentFile]]:
-            before = known.get(whole)
+        def made(known: Mapping[str, AgentFile]) -> list[AgentFile]:
+            nonlocal outcome
+            before, outcome = known.get(whole), None
             if before is None:
-                return None, []
+                return []
             if before.encoding != "utf-8":
                 raise ValueError("this is a binary file: it can be written and removed, and not edited")
             outcome, text = change(before.content)
             if text is None:
-                return outcome, []
+                return []
             alone = before.session_id == self.owner.session_id
             after = self._file(whole, Contents(text), before.origin.least(Origin.ASSISTANT), before)
             # a file of several conversations belongs to none, and is erased with none
-            return outcome, [after if alone else after.model_copy(update={"session_id": ""})]
+            return [after if alone else after.model_copy(update={"session_id": ""})]
 
-        return await self._write([whole], made)
+        await self._write([whole], made)
+        return outcome
 
     async def remove(self, path: str) -> int:
         """Remove the file at a path and all files below it, in batches, and return their number.
@@ -248,8 +233,8 @@ class OwnedFiles:
     async def _some_gone(self, at: str, within: str) -> tuple[int, list[Change]]:
         store, user_id = self.owner.store, self.owner.user_id
         gone: list[Item] = []
-        async for page in in_any_order(store, FILE.namespace(user_id)):
-            gone += [item for item in page if _is_in(str(item.value.get("path")), at, within)]
+        async for page in self._pages(at, within):
+            gone += page
             if len(gone) >= _REMOVED_AT_ONCE:
                 break
         changes = [delete(user_id, FILE, item.key) for item in gone]
@@ -257,30 +242,25 @@ class OwnedFiles:
             await check_held(store, user_id, gone, changes)
         return len(gone), changes
 
-    async def _write(
-        self,
-        paths: Sequence[str],
-        made: Callable[[Mapping[str, AgentFile]], tuple[Outcome, list[AgentFile]]],
-        size: int = 0,
-    ) -> Outcome:
+    async def _write(self, paths: Sequence[str], made: Callable[[Mapping[str, AgentFile]], list[AgentFile]]) -> None:
         store, user_id = self.owner.store, self.owner.user_id
         # counted once, however often others are faster
         counted = False
 
-        async def step() -> tuple[Outcome, list[Change]]:
+        async def step() -> tuple[None, list[Change]]:
             nonlocal counted
             items = [item for item in await self._items(paths) if item is not None]
             known = {str(item.value["path"]): AgentFile.from_value(item.value) for item in items}
-            outcome, files = await asyncio.to_thread(made, known)
+            files = await asyncio.to_thread(made, known)
             changes = [put(user_id, file) for file in files]
             if items and changes:
                 await check_held(store, user_id, items, changes)
             if not counted:
                 counted = True
                 await self._make_room(known, files)
-            return outcome, changes
+            return None, changes
 
-        return await transact(store, user_id, step)
+        await transact(store, user_id, step)
 
     async def _make_room(self, known: Mapping[str, AgentFile], files: Sequence[AgentFile]) -> None:
         store, user_id = self.owner.store, self.owner.user_id
@@ -323,7 +303,6 @@ class OwnedFiles:
         return AgentFile.file_path(self.folder + AgentFile.file_path(path))
 
     def _area(self, path: str) -> tuple[str, str]:
-        """Return the whole path, and the prefix of all files below it."""
         whole = AgentFile.clean_path(self.folder + AgentFile.clean_path(path))
         return whole, "/" if whole == "/" else f"{whole}/"
 
@@ -339,10 +318,6 @@ class OwnedFiles:
 
     def _note_read(self, count: int) -> None:
         note_action(self.owner.store, self.owner.user_id, AuditAction.READ, {FILE.name: count})
-
-
-def _is_in(path: str, at: str, within: str) -> bool:
-    return path == at or path.startswith(within)
 
 
 def _iso(at: Any) -> str:

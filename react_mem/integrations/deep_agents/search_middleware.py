@@ -14,15 +14,8 @@ from langchain.agents.middleware.types import AgentMiddleware, AgentState, Model
 from langchain_core.messages import SystemMessage
 from langchain_core.tools import StructuredTool
 
+from react_mem.integrations.deep_agents import package as deep
 from react_mem.integrations.deep_agents.files_backend import FoundFile, MemoryFilesBackend
-from react_mem.integrations.deep_agents.package import (
-    BRACE,
-    GLOBSTAR,
-    BackendProtocol,
-    CompositeBackend,
-    FilesystemPermission,
-    globmatch,
-)
 from react_mem.memory.records import checked
 from react_mem.memory.turns import LABELS, block, fence, flat
 from react_mem.prompts import load_prompt
@@ -54,14 +47,15 @@ class FileSearchMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     """
 
     @checked()
-    def __init__(self, backend: BackendProtocol, *, permissions: Sequence[FilesystemPermission] = ()) -> None:
+    def __init__(self, backend: deep.BackendProtocol, *, permissions: Sequence[deep.FilesystemPermission] = ()) -> None:
         super().__init__()
-        self._places = list(_places(backend))
-        self._routes = tuple(_routes(backend))
+        placed = list(_placed(backend))
+        self._places = [(route, one) for route, one in placed if isinstance(one, MemoryFilesBackend)]
+        self._routes = {route for route, _ in placed if route}
         if not self._places:
             raise ValueError(
                 f"{type(backend).__name__} keeps its files elsewhere than in memory: give the agent's "
-                "MemoryFilesBackend, or the CompositeBackend that has one behind a route"
+                "MemoryFilesBackend, or the deep.CompositeBackend that has one behind a route"
             )
         self._permissions = tuple(permissions)
         self.tools = [
@@ -95,7 +89,9 @@ class FileSearchMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         for route, files, problem in answers:
             placed = [file._replace(path=route + file.path) for file in files]
             # of several places the best of each, as their scores do not compare
-            found += [file for file in placed if self._shows(route, file.path) and self._may_read(file.path)]
+            # a longer route hides the files behind it
+            hidden = tuple(f"{other}/" for other in self._routes if len(other) > len(route))
+            found += [file for file in placed if not file.path.startswith(hidden) and self._may_read(file.path)]
             if problem:
                 problems[flat(problem, 300)] = None
         lines = [part for file in found for part in _lines(file)]
@@ -103,37 +99,23 @@ class FileSearchMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         told += [f"Not everything could be searched: {problem}" for problem in problems]
         return "\n".join(filter(None, told))
 
-    def _shows(self, route: str, path: str) -> bool:
-        """Return true if a path belongs to a route, and to no longer route that hides it."""
-        return not any(len(other) > len(route) and path.startswith(f"{other}/") for other in self._routes)
-
     def _may_read(self, path: str) -> bool:
         """Return true if the first rule about a file allows reading, as in Deep Agents."""
         for rule in self._permissions:
             if "read" in rule.operations and any(
-                globmatch(path, pattern, flags=BRACE | GLOBSTAR) for pattern in rule.paths
+                deep.globmatch(path, pattern, flags=deep.BRACE | deep.GLOBSTAR) for pattern in rule.paths
             ):
                 return rule.mode == "allow"
         return True
 
 
-def _places(backend: BackendProtocol, route: str = "") -> Iterator[tuple[str, MemoryFilesBackend]]:
-    if isinstance(backend, MemoryFilesBackend):
-        yield route, backend
-    elif isinstance(backend, CompositeBackend):
-        yield from _places(backend.default, route)
+def _placed(backend: deep.BackendProtocol, route: str = "") -> Iterator[tuple[str, deep.BackendProtocol]]:
+    """Yield a backend and those behind its routes, nested ones too, with their path prefixes."""
+    yield route, backend
+    if isinstance(backend, deep.CompositeBackend):
+        yield from _placed(backend.default, route)
         for prefix, routed in backend.routes.items():
-            yield from _places(routed, route + prefix.rstrip("/"))
-
-
-def _routes(backend: BackendProtocol, route: str = "") -> Iterator[str]:
-    """Yield the path prefixes of all routes, nested ones too."""
-    if isinstance(backend, CompositeBackend):
-        for prefix, routed in backend.routes.items():
-            place = route + prefix.rstrip("/")
-            yield place
-            yield from _routes(routed, place)
-        yield from _routes(backend.default, route)
+            yield from _placed(routed, route + prefix.rstrip("/"))
 
 
 def _told(request: ModelRequest[Any]) -> ModelRequest[Any]:

@@ -35,21 +35,16 @@ def nobody_listens(_done: int, _total: int | None) -> None:
 
 @dataclass(frozen=True)
 class ForeignEntry:
-    """One memory of another system.
+    """One memory of another system; the same `id` is the same memory.
 
     Args:
-        id: Id in the source: the same id is the same memory.
-        owner: Owner by the source's name; empty where the source names none.
-        owner_also: Another name of the same owner in the source.
+        owner: Owner by the source's name; empty where the source names none. `owner_also` is another name of it.
         is_persons: False for an owner such as an agent, who has no memory here.
         owner_is_elsewhere: True where only another entry names the owner, and that entry is absent.
-        at: First written; None where unknown.
-        updated_at: Last confirmed or changed, where later than `at`.
+        at: First written; None where unknown. `updated_at`: last confirmed or changed, where later.
         misdated: True where the source gives an impossible time.
-        about: Subject of a fact.
         expired_at: Time from which the source itself no longer believes the fact.
         turn: Place of a message in the conversation, from 0.
-        notes: Metadata of the source: ids and labels.
         place: Place in the file, such as a line, for an entry whose id is generated.
     """
 
@@ -100,7 +95,10 @@ Entries = Sequence[Entry]
 
 
 class ForeignSource(Protocol):
-    """Memories of another system, which can be read more than once."""
+    """Memories of another system, which can be read more than once.
+
+    `personal` marks the export of one person: the only owner it names becomes the user of the import.
+    """
 
     @property
     def name(self) -> str:
@@ -135,18 +133,14 @@ _MAX_TITLE = 300
 _MAX_NOTE = 500
 
 
-def session_of(source: str, conversation: str) -> str:
-    """Return the session id of an entry, which no thread of this system has."""
-    return f"{source}:{storable(conversation)}" if conversation else f"import:{source}"
-
-
 def as_record(source: str, entry: ForeignEntry) -> Record:
     """Return the record of an entry with a text."""
     text = storable(entry.text).strip()
     at = entry.at or datetime.now(UTC)
     common: dict[str, Any] = {
         "created_at": at,
-        "session_id": session_of(source, entry.conversation),
+        # no thread of this system has it
+        "session_id": f"{source}:{storable(entry.conversation)}" if entry.conversation else f"import:{source}",
         "agent_id": source,
         "origin": Origin.IMPORT,
     }
@@ -204,7 +198,6 @@ def _fact(entry: ForeignEntry, text: str, at: datetime) -> dict[str, Any]:
 
 
 def _noted(kind: type[Record], source: str, entry: ForeignEntry, data: dict[str, Any]) -> Record:
-    """Return a record with the source's notes as metadata, if they are small enough."""
     where = {"source": source, "id": storable(entry.id)[:_MAX_NOTE]}
     try:
         return kind.model_validate({**data, "meta": {**_finite(storable(dict(entry.notes))), **where}})

@@ -17,13 +17,13 @@ from react_mem.integrations.importers.as_records import (
     UnusableEntry,
     digest_of,
 )
-from react_mem.integrations.importers.foreign_fields import NO_OBJECT, text_of, written_at
-from react_mem.integrations.importers.import_files import ImportFile, json_elements
+from react_mem.integrations.importers.import_files import NO_OBJECT, ImportFile, json_elements, text_of, written_at
 
 # ChatGPT's data export: `conversations.json`, or `conversations-000.json` and so on, in the archive that is mailed.
 
 CONVERSATIONS = re.compile(r"(^|/)conversations(-\d+)?\.json$")
 _SAID = ("text", "multimodal_text")
+_TRANSCRIPT = "audio_transcription"
 _MEMORY = "bio"
 
 
@@ -63,8 +63,8 @@ def _conversation(value: dict[str, Any], place: str) -> Iterator[Entry]:
             yield entry
             continue
         at = entry.at or at
-        entry = replace(entry, misdated=entry.misdated or (is_odd and at is None))
-        yield replace(entry, conversation=id_, turn=turn, notes={"title": title} if title else {})
+        misdated, notes = entry.misdated or (is_odd and at is None), {"title": title} if title else {}
+        yield replace(entry, misdated=misdated, conversation=id_, turn=turn, notes=notes)
 
 
 def _branch(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -116,13 +116,9 @@ def _words(content: Mapping[str, Any]) -> str:
     parts = content.get("parts")
     if not isinstance(parts, list):
         return text_of(content.get("text"))
-    said = (part if isinstance(part, str) else _heard(part) for part in parts)
+    heard = [p for p in parts if isinstance(p, str) or (isinstance(p, dict) and p.get("content_type") == _TRANSCRIPT)]
+    said = (part if isinstance(part, str) else text_of(part.get("text")) for part in heard)
     return "\n\n".join(part.strip() for part in said if part.strip())
-
-
-def _heard(part: Any) -> str:
-    is_transcript = isinstance(part, dict) and part.get("content_type") == "audio_transcription"
-    return text_of(part.get("text")) if is_transcript else ""
 
 
 # Claude's data export: `conversations.json`, `memories.json` and `projects.json` in the archive that is mailed.
@@ -229,22 +225,17 @@ def _words_of_claude_export(message: Mapping[str, Any]) -> str:
 
 def _memories(value: dict[str, Any], place: str, owner: dict[str, str]) -> Iterator[ForeignEntry]:
     told = value.get("project_memories")
-    said: dict[str, Any] = {**owner, "place": place}
-    texts = [("What Claude remembers", text_of(value.get("conversations_memory")))]
-    texts += [
-        (f"What Claude remembers of project {project}"[:200], text_of(text))
-        for project, text in (told.items() if isinstance(told, dict) else ())
-    ]
-    for title, text in texts:
-        if text.strip():
+    said: dict[str, Any] = {**owner, "place": place, "kind": "document", "conversation": "memories"}
+    texts = {"What Claude remembers": value.get("conversations_memory")}
+    for project, text in told.items() if isinstance(told, dict) else ():
+        texts[f"What Claude remembers of project {project}"[:200]] = text
+    for title, text in texts.items():
+        if text_of(text).strip():
             # it is written anew from time to time, and then another memory
-            yield ForeignEntry(
-                id=digest_of(title, text), text=text, kind="document", title=title, conversation="memories", **said
-            )
+            yield ForeignEntry(id=digest_of(title, text_of(text)), text=text_of(text), title=title, **said)
 
 
 def _project(value: dict[str, Any], place: str, owner: dict[str, str]) -> Iterator[Entry]:
-    said: dict[str, Any] = {**owner}
     for number, doc in enumerate(value["docs"], start=1):
         if not isinstance(doc, dict) or not text_of(doc.get("content")).strip():
             yield UnusableEntry(f"{place}, document {number}", "is a document without a text")
@@ -259,5 +250,6 @@ def _project(value: dict[str, Any], place: str, owner: dict[str, str]) -> Iterat
             title=text_of(doc.get("filename")),
             conversation=f"project {text_of(value.get('uuid'))}",
             notes={"project": text_of(value.get("name"))},
-            **said,
+            owner=owner["owner"],
+            owner_also=owner["owner_also"],
         )

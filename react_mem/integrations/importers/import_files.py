@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import shutil
 import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from itertools import count
+from contextlib import nullcontext, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
 STANDARD_INPUT = "the standard input"
 """Name of the standard input in messages."""
@@ -55,8 +56,8 @@ class ImportFile:
         self._kept: BinaryIO | None = None
         if where == "-":
             kept = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it lives as long as this does
-            shutil.copyfileobj(sys.stdin.buffer, kept)
-            self._kept = kept  # type: ignore[assignment]
+            self._kept = cast("BinaryIO", kept)
+            shutil.copyfileobj(sys.stdin.buffer, self._kept)
         elif not (self._path.is_file() or self._path.is_dir()):
             raise ValueError("cannot be read: there is no such file, folder or archive")
 
@@ -73,7 +74,9 @@ class ImportFile:
                     with file.open("rb") as stream:
                         yield file.name, _checked(stream, file.name)
             return
-        with self._whole() as stream:
+        if self._kept is not None:
+            self._kept.seek(0)
+        with nullcontext(self._kept) if self._kept is not None else self._path.open("rb") as stream:
             if not zipfile.is_zipfile(stream):
                 stream.seek(0)
                 yield self.name, _checked(stream, self.name)
@@ -87,15 +90,6 @@ class ImportFile:
         """Yield the JSON elements of the matching files (see `json_elements`)."""
         for name, stream in self.parts(names):
             yield from json_elements(stream, name)
-
-    @contextmanager
-    def _whole(self) -> Iterator[BinaryIO]:
-        if self._kept is not None:
-            self._kept.seek(0)
-            yield self._kept
-            return
-        with self._path.open("rb") as stream:
-            yield stream
 
 
 def _wanted(archive: zipfile.ZipFile, names: re.Pattern[str]) -> list[zipfile.ZipInfo]:
@@ -164,10 +158,7 @@ _decode = json.JSONDecoder(parse_constant=float).raw_decode
 
 
 class Element(NamedTuple):
-    """One element of a JSON file, with its first line and its number in an array from 1; 0 outside of one.
-
-    Its section is its key in the top object, empty where the top is an array or lines.
-    """
+    """One element of a JSON file: its key in the top object, its first line, and its number in an array, from 1."""
 
     section: str
     line: int
@@ -258,23 +249,13 @@ class _JsonReader:
     def array(self, section: str) -> Iterator[Element]:
         """Yield the elements of the next array."""
         self._at += 1
-        if self.peek() == "]":
-            self._at += 1
-            return
-        for number in count(1):
+        number, goes_on = 0, self.peek() != "]"
+        while goes_on:
             self.peek()
-            line = self.line
+            number, line = number + 1, self.line
             yield Element(section, line, self.value(), self._name, number)
-            match self.peek():
-                case ",":
-                    self._at += 1
-                case "]":
-                    self._at += 1
-                    return
-                case "":
-                    self.fail("it ends in the middle of an array: was it downloaded whole?")
-                case _:
-                    self.fail("a comma is missing")
+            goes_on = self._comma("]", "an array")
+        self._at += 1
 
     def object(self) -> Iterator[Element]:
         """Yield the elements of the arrays in the next object, and its other values whole."""
@@ -289,16 +270,16 @@ class _JsonReader:
                 yield from self.array(section)
             else:
                 yield Element(section, line, self.value(), self._name)
-            match self.peek():
-                case ",":
-                    self._at += 1
-                case "}":
-                    pass
-                case "":
-                    self.fail("it ends in the middle of an object: was it downloaded whole?")
-                case _:
-                    self.fail("a comma is missing")
+            self._comma("}", "an object")
         self._at += 1
+
+    def _comma(self, end: str, of: str) -> bool:
+        """Read a comma; return false before the end of an array or object."""
+        mark = self.peek()
+        if mark not in (",", end):
+            self.fail("a comma is missing" if mark else f"it ends in the middle of {of}: was it downloaded whole?")
+        self._at += mark == ","
+        return mark == ","
 
     def value(self) -> Any:
         """Return the next value."""
@@ -341,3 +322,65 @@ class _JsonReader:
 
 def _told(error: json.JSONDecodeError) -> str:
     return error.msg[:1].lower() + error.msg[1:]
+
+
+# Fields of other systems: texts, and times in ISO 8601, in seconds or in milliseconds since 1970.
+
+JSON_FILES = re.compile(r"\.jsonl?$", re.IGNORECASE)
+NO_OBJECT = "is not a JSON object"
+
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_AHEAD = timedelta(days=1)
+_MILLISECONDS = 1e11
+"""Seconds until the year 5138: a greater number counts milliseconds."""
+
+
+def time_in(value: Any) -> datetime | None:
+    """Return the time that a value names; None for no time or an unreadable one.
+
+    >>> time_in("2026-03-03T20:00:00Z") == time_in(1772568000) == time_in("1772568000000")
+    True
+    >>> time_in("soon"), time_in(True), time_in("9" * 400)
+    (None, None, None)
+    """
+    if isinstance(value, bool) or value in (None, ""):
+        return None
+    try:
+        if isinstance(value, str) and not value.strip().replace(".", "", 1).lstrip("-").isdecimal():
+            at = datetime.fromisoformat(value.strip())
+            return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+        seconds = float(value)
+        return datetime.fromtimestamp(seconds / 1_000 if abs(seconds) >= _MILLISECONDS else seconds, UTC)
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None
+
+
+def written_at(*values: Any) -> tuple[datetime | None, bool]:
+    """Return the first plausible writing time, from 1970 until now, and true if an earlier value was implausible.
+
+    >>> written_at("9999-01-01T00:00:00Z", 1772568000)[1], written_at(1772568000, "soon")[1], written_at(None)[1]
+    (True, False, False)
+    """
+    wrong = False
+    for value in values:
+        at = time_in(value)
+        if at is not None and _EARLIEST <= at <= datetime.now(UTC) + _AHEAD:
+            return at, wrong
+        wrong = wrong or value not in (None, "")
+    return None, wrong
+
+
+def text_of(value: Any) -> str:
+    """Return a string or a number as text; empty for anything else.
+
+    >>> text_of("7"), text_of(7), text_of(float("nan")), text_of(None)
+    ('7', '7', '', '')
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return ""
+    return value if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
+
+
+def noted(value: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return the named fields that have a value."""
+    return {name: value[name] for name in names if value.get(name)}

@@ -29,9 +29,7 @@ from react_mem.integrations.importers.chat_exports import chatgpt_entries, claud
 from react_mem.integrations.importers.import_files import ImportFile, text_stream
 from react_mem.integrations.importers.importer import import_from
 from react_mem.integrations.importers.langgraph_items import LangGraphItems
-from react_mem.integrations.importers.mem0_memories import mem0_entries
-from react_mem.integrations.importers.plain_entries import jsonl_entries, markdown_entries
-from react_mem.integrations.importers.zep_graph import zep_entries
+from react_mem.integrations.importers.memory_files import jsonl_entries, markdown_entries, mem0_entries, zep_entries
 from react_mem.memory import MemoryFacade
 from react_mem.memory.records import checked, exported_lines, is_header
 

@@ -32,17 +32,18 @@ from react_mem.integrations.importers.as_records import (
     why_no_owner,
 )
 from react_mem.integrations.importers.ledger import (
+    BUCKET,
     EarlierImports,
-    FirstReading,
+    checked_owners,
+    earlier_imports,
     imported_before,
-    is_noted,
     noting,
     why_unfit,
 )
 from react_mem.integrations.importers.source_updates import (
     KNOWN,
     SourceUpdate,
-    is_of,
+    entry_of,
     of_other_words,
     of_same_words,
     says_the_same,
@@ -81,21 +82,13 @@ async def import_from(
     read_by: str = "",
     told: Told = nobody_listens,
 ) -> ImportOutcome:
-    """Import a source, each entry once; forgotten entries stay forgotten.
+    """Import a source, each entry once; forgotten entries stay forgotten, and entries beyond the quotas are skipped.
 
-    A newer version of an entry replaces the imported one, unless that was changed here since. An interrupted import
-    continues when repeated. Entries beyond the quotas are skipped. The worker of the agent `read_by` extracts facts
-    from the conversations at its next run.
-
-    Raises ValueError if the source cannot be read to its end, has nothing usable, or names unmapped owners: nothing is
-    imported.
+    A newer version of an entry replaces the imported one, unless that was changed here since. The worker of the
+    agent `read_by` extracts facts from the conversations at its next run. Raises ValueError if the source cannot be
+    read to its end, has nothing usable, or names unmapped owners: nothing is imported.
     """
-    found = FirstReading()
-    async for batch in source.batches():
-        found.take_in(batch)
-        told(0, found.total)
-    owners = found.owners(owners, personal=source.personal)
-    total = found.total
+    owners, total = await checked_owners(source, owners, told)
     importing = _Importing(memory.store, source.name, memory.policy, dry_run, read_by)
     done = 0
     async for batch in source.batches():
@@ -124,26 +117,15 @@ async def import_from(
 
 
 def _size(entry: ForeignEntry) -> int:
-    """Return about how many characters of an entry are stored."""
     return len(entry.text) + len(entry.outcome) + sum(map(len, entry.steps))
 
 
 @dataclass
 class _Decided:
-    """Decision about a batch of one owner's entries.
+    """Decision about a batch of one owner's entries: records to write, by id, and counts of entries.
 
-    Args:
-        new: Records to write, by id.
-        changed: Updated records, by id.
-        removed: Records that one of another kind replaces.
-        updated: Entries with new words since the last import.
-        known: Entries that are remembered already.
-        same: Known entries that were not imported before.
-        fresh: Entries that are noted in the ledger for the first time.
-        unfit: Entries that become nothing, with the reason.
-        undated: New entries with an impossible time.
-        unnoted: Entries written without their source's metadata.
-        replaceable: Entries whose records another text would replace, with their digests.
+    `removed` are records that one of another kind replaces, `fresh` entries that are noted in the ledger for the
+    first time, `replaceable` entries whose records another text would replace, with their digests.
     """
 
     new: dict[str, Record] = field(default_factory=dict)
@@ -219,7 +201,8 @@ class _Importing:
         if outcome.dry_run:
             self._would_be.update(hash((user_id, id_)) for id_ in (*decided.new, *decided.changed))
         if user_id in self._earlier:
-            self._earlier[user_id].note([*decided.new.values(), *decided.changed.values()])
+            for written in (*decided.new.values(), *decided.changed.values()):
+                self._earlier[user_id][digest_of(*map(str, entry_of(written)))].add((written.kind, written.id))
         outcome.added[user_id] += len(decided.new)
         outcome.updated[user_id] += decided.updated
         outcome.known[user_id] += decided.known
@@ -232,9 +215,8 @@ class _Importing:
             outcome.skip(entry.called, reason)
 
     async def _decide(self, user_id: str, entries: Sequence[ForeignEntry]) -> tuple[_Decided, list[Change]]:
-        """Decide about entries with distinct ids; return the decision and the notes for the ledger."""
         decided = _Decided()
-        made = await asyncio.to_thread(self._records, entries, decided.unfit)
+        made = await asyncio.to_thread(_records, self._source, entries, decided.unfit)
         digests = [self.digest(entry) for entry, _ in made]
         ledger = await imported_before(self._store, user_id, digests)
         there = await self._there(user_id, {(record.kind, record.id) for _, record in made})
@@ -245,9 +227,10 @@ class _Importing:
             if not isinstance(record, Fact | Message):
                 decided.replaceable.append((digest, entry, record))
             before = _record(there.get(record.id))
-            if not is_noted(ledger, digest):
+            is_noted = digest in ledger[digest[:BUCKET]]
+            if not is_noted:
                 decided.fresh.append(entry)
-            if is_noted(ledger, digest):
+            if is_noted:
                 update = await self._update(user_id, entry, record, before)
                 decided.same += update is KNOWN and hash((user_id, digest)) in self._noted
                 decided.unnoted += any(one.text == record.text and is_unnoted(entry, one) for one in update.writes)
@@ -277,7 +260,7 @@ class _Importing:
 
     async def _update(self, user_id: str, entry: ForeignEntry, record: Record, before: Record | None) -> SourceUpdate:
         at = datetime.now(UTC)
-        if before is not None and is_of(before, record):
+        if before is not None and entry_of(before) == entry_of(record):
             if not says_the_same(before, record):
                 # it keeps the id that it was first imported with
                 return of_other_words([before], record, None, {}, at=at)
@@ -286,23 +269,24 @@ class _Importing:
                 stored = await load_facts(self._store, user_id, (), [before.id])
             return of_same_words(before, record, stored, dated=bool(entry.at or entry.updated_at), at=at)
         if user_id not in self._earlier:
-            self._earlier[user_id] = await EarlierImports.of(self._store, user_id, self._source)
-        found = await self._there(user_id, self._earlier[user_id].of_entry(record))
+            self._earlier[user_id] = await earlier_imports(self._store, user_id, self._source)
+        found = await self._there(user_id, self._earlier[user_id].get(digest_of(*map(str, entry_of(record))), ()))
         priors = [one for item in found.values() if (one := _record(item)) and one.id != record.id]
         stored = await load_facts(self._store, user_id, (), [one.id for one in priors if isinstance(one, Fact)])
         return of_other_words(priors, record, before, stored, at=at)
 
-    def _records(
-        self, entries: Sequence[ForeignEntry], unfit: list[tuple[ForeignEntry, str]]
-    ) -> list[tuple[ForeignEntry, Record]]:
-        made = []
-        for entry in entries:
-            try:
-                made.append((entry, as_record(self._source, entry)))
-            except ValidationError as error:
-                field_ = ".".join(map(str, error.errors()[0]["loc"]))
-                unfit.append((entry, f"makes no {entry.kind}: {field_}"))
-        return made
+
+def _records(
+    source: str, entries: Sequence[ForeignEntry], unfit: list[tuple[ForeignEntry, str]]
+) -> list[tuple[ForeignEntry, Record]]:
+    made = []
+    for entry in entries:
+        try:
+            made.append((entry, as_record(source, entry)))
+        except ValidationError as error:
+            field_ = ".".join(map(str, error.errors()[0]["loc"]))
+            unfit.append((entry, f"makes no {entry.kind}: {field_}"))
+    return made
 
 
 def _record(item: Item | None) -> Record | None:

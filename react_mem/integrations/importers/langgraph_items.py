@@ -12,8 +12,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import psycopg
@@ -21,7 +21,7 @@ from langgraph.store.base import BaseStore, Item
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.integrations.importers.as_records import BATCH, Entries, ForeignEntry, UnusableEntry
-from react_mem.integrations.importers.foreign_fields import text_of, written_at
+from react_mem.integrations.importers.import_files import text_of, written_at
 from react_mem.memory.records import place_of, read_all
 
 _TEXTS = ("content", "text", "memory", "fact")
@@ -34,12 +34,10 @@ _SHOWN = 8
 
 
 class LangGraphItems:
-    """Items of a store below a prefix of namespaces.
+    """Items of the store, or of the database at an address, below a prefix of namespaces.
 
-    Args:
-        where: The store, or the address of its PostgreSQL database.
-        prefix: First labels of the namespaces; the next label is the owner, and the last one. A label in braces stands
-            for the owner, and more labels may follow then.
+    The label behind the prefix is the owner, and the last one. A label of the prefix in braces stands for the
+    owner, and more labels may follow then.
     """
 
     name = "langmem"
@@ -58,14 +56,21 @@ class LangGraphItems:
 
         Raises ValueError if there is no such store, or the prefix does not identify the owners.
         """
-        found = False
+        found, depth = False, len(self._above) + 1
         try:
-            async with self._store() as store:
+            if isinstance(self._where, str):
+                # refused before it connects
+                place_of(self._where, "the address")
+                opening: Any = AsyncPostgresStore.from_conn_string(self._where)
+            else:
+                opening = nullcontext(self._where)
+            async with opening as store:
                 if not self._prefix:
                     raise ValueError(f"say which label of the namespaces is the owner's: {await _choices(store)}")
                 async for page in read_all(store, self._above, page=BATCH):
-                    meant = [item for item in page if self._is_meant(item)]
-                    if deeper := next((item.namespace for item in meant if self._is_unclear(item)), None):
+                    meant = [item for item in page if item.namespace[depth:][: len(self._below)] == self._below]
+                    deep = (one.namespace for one in meant if not self._is_placed and len(one.namespace) > depth)
+                    if deeper := next(deep, None):
                         raise ValueError(
                             f"whose its memories are cannot be told: {'.'.join(deeper)!r:.200} goes on behind the "
                             f"label {deeper[len(self._above)]!r:.60}, which would be the owner; {await _choices(store)}"
@@ -83,23 +88,6 @@ class LangGraphItems:
             # its text may name the address, with the password
             raise ValueError(f"the database cannot be read ({type(error).__name__}); check its address") from None
 
-    @asynccontextmanager
-    async def _store(self) -> AsyncIterator[BaseStore]:
-        if isinstance(self._where, BaseStore):
-            yield self._where
-            return
-        # refused before it connects
-        place_of(self._where, "the address")
-        async with AsyncPostgresStore.from_conn_string(self._where) as store:
-            yield store
-
-    def _is_meant(self, item: Item) -> bool:
-        behind = item.namespace[len(self._above) + 1 :]
-        return behind[: len(self._below)] == self._below
-
-    def _is_unclear(self, item: Item) -> bool:
-        return not self._is_placed and len(item.namespace) > len(self._above) + 1
-
     def _entry(self, item: Item) -> ForeignEntry | UnusableEntry:
         rest = item.namespace[len(self._above) :]
         at, misdated = written_at(item.created_at.isoformat())
@@ -115,16 +103,13 @@ class LangGraphItems:
 
 
 async def _choices(store: BaseStore) -> str:
-    """Return the syntax of the prefix, and the first labels of the namespaces in the store."""
     namespaces = await store.alist_namespaces(limit=_LOOKED_AT)
-    return f"{_HOW_TO_SAY}. There are {_in_words(namespaces)}" if namespaces else "the store is empty"
-
-
-def _in_words(namespaces: Sequence[tuple[str, ...]]) -> str:
+    if not namespaces:
+        return "the store is empty"
     below = Counter(namespace[:-1] or namespace for namespace in namespaces)
     shown = [f"{'.'.join(labels)!r:.100} ({count})" for labels, count in below.most_common(_SHOWN)]
     more = f" and {len(below) - _SHOWN} more" if len(below) > _SHOWN else ""
-    return f"namespaces below {', '.join(shown)}{more}"
+    return f"{_HOW_TO_SAY}. There are namespaces below {', '.join(shown)}{more}"
 
 
 _HOW_TO_SAY = (

@@ -6,6 +6,7 @@ ledger is erased with all of the owner's memories.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -14,39 +15,33 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from react_mem.integrations.importers.as_records import (
     MAX_TEXT,
     OWNER_ELSEWHERE,
-    Entries,
     ForeignEntry,
+    ForeignSource,
     ImportOutcome,
     ImportOwners,
     NothingToImportError,
+    Told,
     UnusableEntry,
     digest_of,
     names_shown,
 )
-from react_mem.integrations.importers.source_updates import entry_of
-from react_mem.memory import Record
 from react_mem.memory.records import KINDS, Change, in_any_order, kind_named, meta_namespace, record_id
 
 _KIND = "imported"
 
-_BUCKET = 3
+BUCKET = 3
 """Hexadecimal digits that name a bucket: at most 4,096 items of an owner, however much is imported."""
 
 
 async def imported_before(store: BaseStore, user_id: str, digests: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return the ledger's buckets for some entries, given by `digest_of`."""
-    buckets = sorted({digest[:_BUCKET] for digest in digests})
+    """Return the ledger's buckets for some entries, given by `digest_of`, by the beginning of their digests."""
+    buckets = sorted({digest[:BUCKET] for digest in digests})
     namespace = meta_namespace(user_id)
     found = await store.abatch([GetOp(namespace, _key(bucket)) for bucket in buckets]) if buckets else []
     return {
         bucket: frozenset(item.value["entries"]) if isinstance(item, Item) else frozenset()
         for bucket, item in zip(buckets, found, strict=True)
     }
-
-
-def is_noted(ledger: dict[str, frozenset[str]], digest: str) -> bool:
-    """Return true if these buckets have the entry."""
-    return digest in ledger[digest[:_BUCKET]]
 
 
 def noting(user_id: str, ledger: dict[str, frozenset[str]], digests: Collection[str]) -> list[Change]:
@@ -74,97 +69,66 @@ _CHANGEABLE = (FACT, DOCUMENT, EPISODE)
 """Kinds whose ids depend on their words; the id of a message depends on its entry."""
 
 
-class EarlierImports:
-    """Index of an owner's records, by kind and id, by a digest of the entry that they were imported from."""
-
-    def __init__(self, ids: dict[str, set[tuple[str, str]]]) -> None:
-        self._ids = ids
-
-    @classmethod
-    async def of(cls, store: BaseStore, user_id: str, source: str) -> EarlierImports:
-        """Return the index of an owner's records from a source."""
-        earlier = cls({})
-        for namespace in {kind.namespace(user_id) for kind in _CHANGEABLE}:
-            async for items in in_any_order(store, namespace):
-                for item in items:
-                    value: dict[str, Any] = item.value
-                    kind, meta = kind_named(value.get("kind")), value.get("meta") or {}
-                    if kind in _CHANGEABLE and meta.get("source") == source:
-                        earlier._add((source, meta.get("id"), value.get("session_id")), kind.name, item.key)
-        return earlier
-
-    def note(self, records: Iterable[Record]) -> None:
-        """Add records that were written since."""
-        for record in records:
-            self._add(entry_of(record), record.kind, record.id)
-
-    def of_entry(self, record: Record) -> set[tuple[str, str]]:
-        """Return the kinds and ids of the records from the same entry as a record."""
-        return self._ids.get(_named(entry_of(record)), set())
-
-    def _add(self, entry: tuple[Any, ...], kind: str, id_: str) -> None:
-        self._ids.setdefault(_named(entry), set()).add((kind, id_))
+EarlierImports = defaultdict[str, set[tuple[str, str]]]
+"""Kinds and ids of an owner's records, by a digest of the entry that they were imported from."""
 
 
-def _named(entry: tuple[Any, ...]) -> str:
-    return digest_of(*map(str, entry))
+async def earlier_imports(store: BaseStore, user_id: str, source: str) -> EarlierImports:
+    """Return an owner's records from a source."""
+    earlier = EarlierImports(set)
+    for namespace in {kind.namespace(user_id) for kind in _CHANGEABLE}:
+        async for items in in_any_order(store, namespace):
+            for item in items:
+                value: dict[str, Any] = item.value
+                kind, meta = kind_named(value.get("kind")), value.get("meta") or {}
+                if kind in _CHANGEABLE and meta.get("source") == source:
+                    entry = digest_of(*map(str, (source, meta.get("id"), value.get("session_id"))))
+                    earlier[entry].add((kind.name, item.key))
+    return earlier
 
 
 # First reading of a source: a check for usable entries and owners before anything is written.
 
 
-class FirstReading:
-    """First reading of a source, which checks for usable entries and owners before anything is written."""
+async def checked_owners(source: ForeignSource, chosen: ImportOwners, told: Told) -> tuple[ImportOwners, int]:
+    """Read a source to its end, and return the checked choice of owners, and the number of entries.
 
-    def __init__(self) -> None:
-        self.total = 0
-        self._named: set[tuple[str, str]] = set()
-        self._nobody: set[str] = set()
-        self._says_of_nobody = False
-        self._is_elsewhere = False
-        self._unusable = ImportOutcome()
-
-    def take_in(self, batch: Entries) -> None:
-        """Count the entries of a batch, and collect their owners."""
-        self.total += len(batch)
+    Raises ValueError if nothing would become anybody's memory, or the owner is ambiguous.
+    """
+    total, unusable = 0, ImportOutcome()
+    names, nobody = set[tuple[str, str]](), set[str]()
+    is_nobodys = is_elsewhere = False
+    async for batch in source.batches():
+        total += len(batch)
         for entry in batch:
             if isinstance(entry, UnusableEntry):
-                self._unusable.skip(entry.place, entry.reason)
+                unusable.skip(entry.place, entry.reason)
             elif reason := why_unfit(entry):
-                self._unusable.skip(entry.called, reason)
+                unusable.skip(entry.called, reason)
             elif entry.owner:
-                self._named.add((entry.owner, entry.owner_also))
-                if not entry.is_persons:
-                    self._nobody.add(entry.owner)
-            elif entry.owner_is_elsewhere:
-                self._is_elsewhere = True
+                names.add((entry.owner, entry.owner_also))
+                nobody |= set() if entry.is_persons else {entry.owner}
             else:
-                self._says_of_nobody = True
-
-    def owners(self, chosen: ImportOwners, *, personal: bool) -> ImportOwners:
-        """Return the checked choice of owners.
-
-        Raises ValueError if nothing would become anybody's memory, or the owner is ambiguous.
-        """
-        if not self.total:
-            raise NothingToImportError("has nothing in it that could be imported")
-        if not (self._named or self._says_of_nobody or self._is_elsewhere):
-            raise NothingToImportError(
-                f"none of it can become a memory: {'; '.join(self._unusable.skipped_in_words())}"
-            )
-        named = {name for name, _ in self._named}
-        owners = chosen.check(named, personal=personal, nobody=self._nobody)
-        is_anybodys = (
-            (self._says_of_nobody and owners.of(""))
-            or (self._is_elsewhere and owners.of("", elsewhere=True))
-            or any(owners.of(*names) for names in self._named)
-        )
-        if not is_anybodys and self._is_elsewhere and not self._named and not self._says_of_nobody:
-            raise ValueError(f"none of it can become a memory: each {OWNER_ELSEWHERE}")
-        if not is_anybodys:
-            whose = f"those of {names_shown(named)}" if named else "those of nobody, whom --map names as =USER"
-            raise ValueError(f"none of its memories is anybody's who was named: they are {whose}")
-        return owners
+                is_elsewhere = is_elsewhere or entry.owner_is_elsewhere
+                is_nobodys = is_nobodys or not entry.owner_is_elsewhere
+        told(0, total)
+    if not total:
+        raise NothingToImportError("has nothing in it that could be imported")
+    if not (names or is_nobodys or is_elsewhere):
+        raise NothingToImportError(f"none of it can become a memory: {'; '.join(unusable.skipped_in_words())}")
+    named = {name for name, _ in names}
+    owners = chosen.check(named, personal=source.personal, nobody=nobody)
+    is_anybodys = (
+        (is_nobodys and owners.of(""))
+        or (is_elsewhere and owners.of("", elsewhere=True))
+        or any(owners.of(*both) for both in names)
+    )
+    if not is_anybodys and is_elsewhere and not names and not is_nobodys:
+        raise ValueError(f"none of it can become a memory: each {OWNER_ELSEWHERE}")
+    if not is_anybodys:
+        whose = f"those of {names_shown(named)}" if named else "those of nobody, whom --map names as =USER"
+        raise ValueError(f"none of its memories is anybody's who was named: they are {whose}")
+    return owners, total
 
 
 def why_unfit(entry: ForeignEntry) -> str:

@@ -42,11 +42,6 @@ KNOWN = SourceUpdate()
 """Decision about an entry with the words that are stored."""
 
 
-def is_of(before: Record, record: Record) -> bool:
-    """Return true if both records come from the same entry."""
-    return entry_of(before) == entry_of(record)
-
-
 def entry_of(record: Record) -> tuple[Any, ...]:
     """Return the identity of the entry that a record was imported from."""
     return (record.meta.get("source"), record.meta.get("id"), record.session_id)
@@ -67,8 +62,7 @@ def of_same_words(
 ) -> SourceUpdate:
     """Decide about an entry with the words of its last import: it may have ended there, or be stated again.
 
-    `before` is the stored record, `record` the new one, `stored` the facts that may be involved by id; `dated` is true
-    where the source dates the entry.
+    `stored` are the facts that may be involved, by id; `dated` is true where the source dates the entry.
     """
     if isinstance(before, Message) and isinstance(record, Message):
         return KNOWN if before.content == record.content else SourceUpdate(refused=SAID)
@@ -88,7 +82,7 @@ def of_same_words(
     # without a date of its own nobody can tell which of the two it says now
     if heir is None or not heir.current or not record.current or not dated or record.said_at <= heir.said_at:
         return KNOWN
-    if is_touched(heir) or not is_of(heir, record):
+    if is_touched(heir) or entry_of(heir) != entry_of(record):
         return KNOWN
     again = before.model_copy(update={**revived(before, at), "said_at": record.said_at, "valid_to": record.valid_to})
     return SourceUpdate(succeeded(stored, heir, again, record.said_at, at))
@@ -99,8 +93,7 @@ def of_other_words(
 ) -> SourceUpdate:
     """Decide about an entry with other words than at its last import.
 
-    `priors` are the records imported from it, `record` is the new one, `known` a stored record with these words from
-    anywhere, `stored` the facts that may be involved, by id.
+    `priors` are the records imported from it, `known` a stored record with the new words from anywhere.
     """
     if not priors:
         return KNOWN if known is not None else SourceUpdate(refused=FORGOTTEN)
@@ -119,18 +112,13 @@ def of_other_words(
     new = record if known is None else known
     if isinstance(prior, Fact):
         later = isinstance(record, Fact) and record.said_at > prior.said_at
-        return SourceUpdate(_superseded(prior, new, stored, _said_at(record) if later else at, at))
+        since, heir = _said_at(record) if later else at, new if isinstance(new, Fact) else None
+        return SourceUpdate([*([] if heir else [new]), *succeeded(stored, prior, heir, since, at)])
     if known is not None or prior.kind != record.kind:
         return SourceUpdate([] if known is not None else [record], replaced=prior)
     # under the id that it has, by which others may refer to it
     changed = record.model_copy(update={"id": prior.id})
     return KNOWN if says_the_same(prior, changed) else SourceUpdate([changed])
-
-
-def _superseded(prior: Fact, new: Record, stored: Mapping[str, Fact], since: datetime, at: datetime) -> list[Record]:
-    if isinstance(new, Fact):
-        return [*succeeded(stored, prior, new, since, at)]
-    return [new, *succeeded(stored, prior, None, since, at)]
 
 
 def is_touched(record: Record) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field
 
 from react_mem import AgentConfig
 from react_mem.errors import LegalHoldError, ReactMemError
-from react_mem.memory import Fact, MemoryDetail, MemoryFacade, MemoryItem, MemoryResultItem, MemorySource
+from react_mem.memory import MemoryDetail, MemoryFacade, MemoryItem, MemoryResultItem, MemorySource
 from react_mem.memory.records import AuditActor, AuditReason, acting, kind_named
 from react_mem.memory.turns import (
     CLIENT_SESSION,
@@ -78,30 +78,14 @@ class ShownMemory(BaseModel):
     @classmethod
     def item(cls, item: MemoryItem) -> ShownMemory:
         """Return the view of a listed memory."""
-        return cls(
-            id=item.id,
-            kind=item.kind,
-            text=labelled({"about": item.about}, flat(item.text or item.title, MAX_LINE_CHARS), item.origin),
-            origin=item.origin.value,
-            scope=item.scope.value,
-            said_at=item.created_at,
-            current=item.current,
-            since=item.since,
-            until=item.until,
-            in_doubt=item.in_doubt,
-            session_id=item.session_id,
-        )
+        text = labelled({"about": item.about}, flat(item.text or item.title, MAX_LINE_CHARS), item.origin)
+        return cls.model_validate({**item.model_dump(), "text": text, "said_at": item.created_at})
 
     @classmethod
     def found(cls, item: MemoryResultItem) -> ShownMemory:
         """Return the view of a search result: the matching part of a long text, a message with its neighbours."""
         said = [f"{one.role}: {one.content}" if one.role else one.content for one in item.fragments]
         return cls.of(item.payload, " / ".join(said))
-
-    @classmethod
-    def facts(cls, facts: Sequence[Fact]) -> list[ShownMemory]:
-        """Return the views of facts."""
-        return [cls.of(fact.to_value()) for fact in facts]
 
 
 class RecallResult(BaseModel):
@@ -157,14 +141,8 @@ class ToldSource(BaseModel):
     @classmethod
     def of(cls, source: MemorySource) -> ToldSource:
         """Return the view of a source."""
-        return cls(
-            id=source.id,
-            session_id=source.session_id,
-            role=source.role,
-            text=flat(source.text, MAX_MESSAGE),
-            said_at=source.said_at,
-            quote=flat(source.quote, MAX_LINE_CHARS),
-        )
+        told = {"text": flat(source.text, MAX_MESSAGE), "quote": flat(source.quote, MAX_LINE_CHARS)}
+        return cls.model_validate({**source.model_dump(), **told})
 
 
 class FormerBelief(BaseModel):
@@ -195,9 +173,7 @@ class WhyResult(BaseModel):
             memory=ShownMemory.item(told.memory),
             sources=list(map(ToldSource.of, told.provenance[-MOST_SHOWN:])),
             history=[
-                FormerBelief(
-                    id=one.id, text=flat(one.text, MAX_LINE_CHARS), since=one.since, until=one.until, why=one.why
-                )
+                FormerBelief.model_validate({**one.model_dump(), "text": flat(one.text, MAX_LINE_CHARS)})
                 for one in told.history[-MOST_SHOWN:]
             ],
             derived=list(map(ShownMemory.item, told.derived[:MOST_SHOWN])),
@@ -260,10 +236,7 @@ def calling(caller: ClientUser) -> Iterator[None]:
 
 @asynccontextmanager
 async def client_memory(refused: type[ToolError] | type[ResourceError] = ToolError) -> AsyncIterator[ClientMemory]:
-    """Open the caller's memory for one call.
-
-    A failure raises `refused` with cause and cure, and without content.
-    """
+    """Open the caller's memory for one call; a failure raises `refused` with cause and cure, and without content."""
     caller = _CALLER.get()
     try:
         memory = await caller.opened()

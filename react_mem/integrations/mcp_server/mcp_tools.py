@@ -1,24 +1,28 @@
-"""Tools of the MCP server: a client's model works with its user's memory as an agent's own tools do.
+"""The MCP server: tools, resources and prompt, by which a client's model works with its user's memory as an agent does.
 
-Their input passes the same gate (`react_mem.memory.write.gate`): only the user's own message is stored, or asks for
-removal.
-"""
+The input passes the same gate (`react_mem.memory.write.gate`): only the user's own message is stored, or asks for
+removal."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from importlib.metadata import version
 from typing import Annotated, Any
 
+from langchain_core.messages import HumanMessage
+from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field, ValidationError
+from pydantic_core import to_json
 
-from react_mem.integrations.mcp_server.mcp_resources import CONVERSATIONS, context, conversation, conversations, profile
 from react_mem.integrations.mcp_server.mcp_results import (
+    MAX_MESSAGE,
+    NOTICE,
     CorrectResult,
     ForgetResult,
     RecallResult,
@@ -26,11 +30,117 @@ from react_mem.integrations.mcp_server.mcp_results import (
     ShownMemory,
     WhyResult,
     client_memory,
+    title_of,
 )
-from react_mem.memory import MemoryFacade, MemoryQuery, MemoryScope, Receipt
+from react_mem.memory import MemoryFacade, MemoryQuery, MemoryScope, Message
 from react_mem.memory.records import KINDS
-from react_mem.memory.turns import CLIENT_SESSION, Unclear
+from react_mem.memory.turns import (
+    CLIENT_SESSION,
+    MAX_LINE_CHARS,
+    Frame,
+    Identity,
+    Unclear,
+    Window,
+    assemble,
+    flat,
+    labelled,
+    render_beginning,
+)
 from react_mem.prompts import load_prompt
+
+# Resources and prompt of the MCP server: the profile, the conversations, and the memories for a message.
+
+MAX_QUESTION = 16_000
+CONVERSATIONS = "memory://conversations"
+
+_LISTED = 200
+_TURNS = 50
+
+
+async def profile() -> str:
+    """Return the user's profile, field by field."""
+    async with client_memory(ResourceError) as caller:
+        known = await caller.memory.profile.get_profile(caller.user_id)
+        fields = [
+            {
+                "name": flat(name, MAX_LINE_CHARS),
+                "value": flat(field.value, MAX_LINE_CHARS),
+                "origin": field.origin.value,
+                "since": field.updated_at.isoformat(),
+            }
+            for name, field in (known.fields.items() if known is not None else ())
+            if field.value
+        ]
+        return _json(fields=fields)
+
+
+async def conversations() -> str:
+    """Return the remembered conversations, the latest first."""
+    async with client_memory(ResourceError) as caller:
+        held = await caller.memory.dialog.conversations(caller.user_id)
+        listed = [
+            {
+                "id": one.id,
+                "uri": f"{CONVERSATIONS}/{one.id}",
+                "agent": one.agent,
+                "messages": one.messages,
+                "last": one.last,
+                "about": render_beginning(one.about),
+            }
+            for one in held[:_LISTED]
+        ]
+        return _json(conversations=listed, left_out=len(held) - len(listed))
+
+
+async def conversation(id: str) -> str:
+    """Return the summary and the latest turns of one conversation."""
+    async with client_memory(ResourceError) as caller:
+        held = await caller.memory.dialog.get_context(caller.user_id, id, limit_turns=_TURNS, agent_id=caller.agent_id)
+        if not held.messages and held.summary is None:
+            raise ResourceNotFoundError(f"this user has no such conversation; {CONVERSATIONS} lists those there are")
+        return _json(
+            id=id,
+            summary=flat(held.summary.text) if held.summary else "",
+            messages=[_told(message) for message in held.messages],
+        )
+
+
+async def context(message: Annotated[str, Field(description="What the user is about to ask or say.")]) -> list[str]:
+    """Bring what is remembered for a message, as an agent of the user's would have it in its prompt."""
+    if not message.strip():
+        raise MCPError(INVALID_PARAMS, "`message` is empty: give what the user is about to ask or say")
+    if len(message) > MAX_QUESTION:
+        told = f"`message` has {len(message):,} characters, of at most {MAX_QUESTION:,}; give the question"
+        raise MCPError(INVALID_PARAMS, told)
+    try:
+        async with client_memory() as caller:
+            policy = caller.memory.policy
+            window = Window.of(policy.context.window, None)
+            frame = Frame(thread=[HumanMessage(message, id="question")], policy=policy, window=window)
+            # a long question takes a while
+            query = await asyncio.to_thread(frame.query, Identity(caller.user_id, CLIENT_SESSION), caller.agent_id)
+            results = await caller.memory.read(query)
+            assembled = await asyncio.to_thread(assemble, frame, results, session_id=CLIENT_SESSION, recalls=True)
+            return [*filter(None, [assembled.layout["retrieved"]]), message]
+    except ToolError as error:
+        # of a prompt the library tells a client no other error
+        raise MCPError(INTERNAL_ERROR, str(error)) from error
+
+
+def _told(message: Message) -> dict[str, Any]:
+    value = message.to_value()
+    return {
+        "id": message.id,
+        "session_id": message.session_id,
+        "role": message.role,
+        "text": labelled(value, flat(title_of(value), MAX_MESSAGE)),
+        "said_at": message.created_at,
+    }
+
+
+def _json(**answer: Any) -> str:
+    return to_json({"notice": NOTICE, **answer}, indent=1).decode()
+
 
 _SEARCHED = [scope for scope in MemoryScope if any(kind.indexed and kind.place == scope for kind in KINDS.values())]
 """Scopes with a semantic index."""
@@ -56,21 +166,17 @@ _NOT_ASKED = (
 )
 _NO_MEMORY = "This user has no memory with this id; take the `id` that `recall` gives."
 
-Said = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=MAX_SAID,
-        description="The message in which the user says so, word for word, as they wrote it.",
-    ),
-]
-Id = Annotated[str, Field(min_length=1, max_length=MAX_ID, description="The `id` of a memory, as `recall` gives it.")]
+
+def _words(description: str, most: int = MAX_TEXT) -> Any:
+    return Field(min_length=1, max_length=most, description=description)
+
+
+Said = Annotated[str, _words("The message in which the user says so, word for word, as they wrote it.", MAX_SAID)]
+Id = Annotated[str, _words("The `id` of a memory, as `recall` gives it.", MAX_ID)]
 
 
 async def recall(
-    query: Annotated[
-        str, Field(min_length=1, max_length=MAX_QUERY, description="What to look for, in a few words or a question.")
-    ],
+    query: Annotated[str, _words("What to look for, in a few words or a question.", MAX_QUERY)],
     limit: Annotated[int, Field(ge=1, le=MAX_RECALLED, description="How many memories of a kind, at most.")] = 8,
     as_of: Annotated[
         datetime | None, Field(description="What was believed at this time (ISO 8601) instead of now.")
@@ -101,14 +207,7 @@ async def recall(
 
 
 async def remember(
-    text: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=MAX_TEXT,
-            description="The lasting fact as a short sentence, in the user's own words and language.",
-        ),
-    ],
+    text: Annotated[str, _words("The lasting fact as a short sentence, in the user's own words and language.")],
     said: Said,
     about: Annotated[
         str, Field(max_length=MAX_NAME, description="Whom or what it is about: user, or a name they use.")
@@ -134,19 +233,14 @@ async def remember(
             return RememberResult(outcome="unclear", memories=[], ended=[], candidates=_candidates(changed))
         return RememberResult(
             outcome="stored" if any(fact.current for fact in changed) else "known",
-            memories=ShownMemory.facts([fact for fact in changed if fact.current]),
-            ended=ShownMemory.facts([fact for fact in changed if not fact.current]),
+            memories=[ShownMemory.of(fact.to_value()) for fact in changed if fact.current],
+            ended=[ShownMemory.of(fact.to_value()) for fact in changed if not fact.current],
             candidates=[],
         )
 
 
 async def correct(
-    id: Id,
-    text: Annotated[
-        str,
-        Field(min_length=1, max_length=MAX_TEXT, description="What is true instead, in the user's own words."),
-    ],
-    said: Said,
+    id: Id, text: Annotated[str, _words("What is true instead, in the user's own words.")], said: Said
 ) -> CorrectResult:
     """Put what the user says in the place of a remembered fact that is wrong or has changed; the old one stays as dated
     history.
@@ -165,15 +259,7 @@ async def correct(
 
 
 async def forget(
-    what: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=MAX_TEXT,
-            description="The `id` of a memory, as `recall` gives it, or the text of a fact.",
-        ),
-    ],
-    said: Said,
+    what: Annotated[str, _words("The `id` of a memory, as `recall` gives it, or the text of a fact.")], said: Said
 ) -> ForgetResult:
     """Forget something for good, where the user asks to forget it: the memory, what came of it, and the sentences that
     said it. It cannot be undone.
@@ -190,7 +276,14 @@ async def forget(
             if not candidates:
                 raise ToolError("Nothing was forgotten: nothing like it is remembered. `recall` says what is.")
             return ForgetResult(outcome="unclear", removed={}, rewritten={}, problems=[], candidates=candidates)
-        return _forgotten(done.receipt)
+        receipt = done.receipt
+        return ForgetResult(
+            outcome="forgotten",
+            removed={kind: len(ids) for kind, ids in receipt.removed.items()},
+            rewritten={kind: len(ids) for kind, ids in receipt.rewritten.items()},
+            problems=list(receipt.problems),
+            candidates=[],
+        )
 
 
 async def why(id: Id) -> WhyResult:
@@ -210,16 +303,7 @@ def _stated(text: str, name: str, cure: str) -> None:
 
 
 def _candidates(unclear: Unclear) -> list[ShownMemory]:
-    return ShownMemory.facts(unclear.facts[:_CANDIDATES])
-
-
-def _forgotten(receipt: Receipt) -> ForgetResult:
-    removed, rewritten = (
-        {kind: len(ids) for kind, ids in part.items()} for part in (receipt.removed, receipt.rewritten)
-    )
-    return ForgetResult(
-        outcome="forgotten", removed=removed, rewritten=rewritten, problems=list(receipt.problems), candidates=[]
-    )
+    return [ShownMemory.of(fact.to_value()) for fact in unclear.facts[:_CANDIDATES]]
 
 
 # The server: its tools with their hints for clients, its resources and its prompt.
@@ -248,11 +332,7 @@ class _MemoryServer(MCPServer):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool.
-
-        Raises:
-            ToolError: If the tool refuses, or the arguments are wrong.
-        """
+        """Call a tool; ToolError if it refuses, or the arguments are wrong."""
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:

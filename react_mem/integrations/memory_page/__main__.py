@@ -14,8 +14,8 @@ import sys
 import time
 import urllib.request
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from urllib.parse import urlencode
 
 from react_mem.integrations.memory_page.document import PATH
@@ -40,7 +40,9 @@ def main() -> int:
         sys.stderr.write(f"Port {options.port} is in use, by another server perhaps; serving on {port} instead.\n")
     server = f"http://localhost:{port}"
     with subprocess.Popen([command, "dev", "--no-browser", "--port", str(port)]) as process:  # noqa: S603 - our own arguments
-        _end_with_us(process)
+        # signals from outside the terminal reach this process alone
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: process.terminate())
         try:
             if _answers_in_time(f"{server}/ok", process):
                 _open(server, chat)
@@ -50,28 +52,13 @@ def main() -> int:
             return process.wait()
 
 
-def _end_with_us(process: subprocess.Popen[bytes]) -> None:
-    """End the server with this process: signals from outside the terminal reach this process alone."""
-
-    def pass_on(_number: int, _frame: FrameType | None) -> None:
-        process.terminate()
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, pass_on)
-
-
 def free_port(wanted: int) -> int:
     """Return the wanted port, or another one if something listens there.
 
     `langgraph dev` would choose another one silently, and the page of a foreign server would be opened.
     """
     for port in (wanted, 0):
-        with socket.socket() as tried:
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                tried.bind(("127.0.0.1", port))
-            except OSError:
-                continue
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)) as tried:
             return int(tried.getsockname()[1])
     return wanted
 

@@ -17,7 +17,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -73,7 +73,10 @@ def _slug(text: str, chars: int) -> str:
 
 def agent_skill_names(skills: Sequence[Skill]) -> dict[str, str]:
     """Return readable unique names in the format of Agent Skills, by skill id."""
-    slugs = {skill.id: _slug(_given_name(skill) or skill.use_when, MAX_NAME) for skill in skills}
+    slugs = {}
+    for skill in skills:
+        name = (_theirs(skill.meta.get(_META)) or {}).get("name", "")
+        slugs[skill.id] = _slug(name if _is_agent_name(name) else skill.use_when, MAX_NAME)
     many = Counter(slugs.values())
     return {
         id_: slug if slug and many[slug] == 1 else f"{slug[: MAX_NAME - 9].strip('-') or 'skill'}-{_slug(id_, 8)}"
@@ -84,7 +87,7 @@ def agent_skill_names(skills: Sequence[Skill]) -> dict[str, str]:
 def write_agent_skill(skill: Skill, name: str) -> str:
     """Return a skill as the text of a `SKILL.md` in the format of Agent Skills, named like its folder."""
     own = {"id": skill.id, "use_when": skill.use_when, **_said(skill)}
-    theirs = _theirs(skill)
+    theirs = _theirs(skill.meta.get(_META))
     if theirs is not None:
         own[_META] = theirs
     others = dict(theirs["front"]) if theirs else {}
@@ -96,15 +99,10 @@ def write_agent_skill(skill: Skill, name: str) -> str:
         # a text, as the format wants it
         "metadata": {**metadata, MARK: json.dumps(own, ensure_ascii=False)},
     }
-    return _file(front, _body_of(own))
+    return _file(front, _body(own))
 
 
-def _theirs(skill: Skill) -> dict[str, Any] | None:
-    """Return the original name and front matter of an imported skill; None for one of ours."""
-    return _checked_theirs(skill.meta.get(_META))
-
-
-def _checked_theirs(given: Any) -> dict[str, Any] | None:
+def _theirs(given: Any) -> dict[str, Any] | None:
     if not isinstance(given, Mapping) or not isinstance(front := given.get("front"), Mapping):
         return None
     metadata = front.get("metadata", {})
@@ -113,21 +111,20 @@ def _checked_theirs(given: Any) -> dict[str, Any] | None:
     return {"name": str(given.get("name") or ""), "front": dict(front)}
 
 
-def _given_name(skill: Skill) -> str:
-    theirs = _theirs(skill)
-    return theirs["name"] if theirs and _is_agent_name(theirs["name"]) else ""
-
-
 def _is_agent_name(name: str) -> bool:
     return len(name) <= MAX_NAME and _AGENT_NAME.fullmatch(name) is not None
 
 
-def _body_of(own: Mapping[str, Any]) -> str:
+def _body(own: Mapping[str, Any]) -> str:
     """Return the body of a file: the original one of an imported skill without steps, else in our form."""
-    steps = [(step["tool"], step["action"]) for step in own["tool_sops"]]
-    if own.get(_META) is not None and not steps:
+    if own.get(_META) is not None and not own["tool_sops"]:
         return "\n\n".join(own["preferences"]) + "\n"
-    return _body(own["use_when"], steps, own["preferences"])
+    title = " ".join(own["use_when"].split())
+    steps = enumerate(((step["tool"], " ".join(step["action"].split())) for step in own["tool_sops"]), start=1)
+    told = [f"  {number}. {tool}: {action}" for number, (tool, action) in steps]
+    lines = [f"## {title}", f"- When to Apply: {title}", *(["- Steps:", *told] if told else [])]
+    lines += [f"- Preference: {' '.join(preference.split())}" for preference in own["preferences"]]
+    return "\n".join(lines) + "\n"
 
 
 def _description(use_when: str) -> str:
@@ -136,11 +133,7 @@ def _description(use_when: str) -> str:
 
 
 def _said(skill: Skill) -> dict[str, Any]:
-    return {
-        "task_type": skill.task_type,
-        "tool_sops": [step.model_dump() for step in skill.tool_sops],
-        "preferences": list(skill.preferences),
-    }
+    return skill.model_dump(mode="json", include={"task_type", "tool_sops", "preferences"})
 
 
 def _file(front: Mapping[str, Any], body: str) -> str:
@@ -148,27 +141,16 @@ def _file(front: Mapping[str, Any], body: str) -> str:
     return f"---\n{head}---\n\n{body}"
 
 
-def _body(use_when: str, steps: Iterable[tuple[str, str]], preferences: Iterable[str]) -> str:
-    title = " ".join(use_when.split())
-    told = [f"  {number}. {tool}: {' '.join(action.split())}" for number, (tool, action) in enumerate(steps, start=1)]
-    lines = [f"## {title}", f"- When to Apply: {title}", *(["- Steps:", *told] if told else [])]
-    lines += [f"- Preference: {' '.join(preference.split())}" for preference in preferences]
-    return "\n".join(lines) + "\n"
-
-
 def write_skill(skill: Skill, name: str) -> str:
     """Return a skill as the text of a `SKILL.md`."""
-    front = {"name": name, "description": skill.use_when, **_said(skill)}
-    return _file(
-        front, _body(skill.use_when, [(step.tool, step.action) for step in skill.tool_sops], skill.preferences)
-    )
+    own = _said(skill)
+    return _file({"name": name, "description": skill.use_when, **own}, _body({"use_when": skill.use_when, **own}))
 
 
 def read_skills(text: str) -> list[dict[str, Any]]:
     """Return the procedures in a Markdown file, one of ours or with entries as above, as `add_skill` takes them.
 
-    Raises:
-        ValueError: If it cannot be read; the message says why.
+    Raises ValueError if it cannot be read.
     """
     if len(text) > MAX_FILE_CHARS:
         raise ValueError(f"it has {len(text)} characters, more than {MAX_FILE_CHARS}")
@@ -193,8 +175,7 @@ def read_skills(text: str) -> list[dict[str, Any]]:
 def read_agent_skill(text: str) -> tuple[list[dict[str, Any]], bool]:
     """Return the procedures in a `SKILL.md`, and true if it was cut; free Markdown becomes preferences.
 
-    Raises:
-        ValueError: If it cannot be read, or has no instructions; the message says why.
+    Raises ValueError if it cannot be read, or has no instructions.
     """
     found = read_skills(text)
     if found:
@@ -273,7 +254,7 @@ def is_unedited(text: str, id_: str = "") -> bool:
         return False
     is_as_described = _description(own["use_when"]) == front.get("description")
     told = {**own, _META: own.get("meta", {}).get(_META)}
-    return is_as_described and body.strip() == _body_of(told).strip()
+    return is_as_described and body.strip() == _body(told).strip()
 
 
 def _marked(front: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -286,7 +267,7 @@ def _marked(front: Mapping[str, Any]) -> dict[str, Any] | None:
         own = _own({**given, "description": given["use_when"]}, str(given.get("task_type") or ""))
     except (KeyError, TypeError, ValueError, RecursionError):
         raise ValueError(f"metadata: {MARK}: is not as it was written; remove it, and the body is read") from None
-    if (theirs := _checked_theirs(given.get(_META))) is not None:
+    if (theirs := _theirs(given.get(_META))) is not None:
         own["meta"] = {_META: theirs}
     return {**own, "id": given["id"]} if _UUID.fullmatch(str(given.get("id"))) else own
 

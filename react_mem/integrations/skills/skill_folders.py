@@ -176,7 +176,6 @@ def _write(folder: Path, skills: Sequence[Skill]) -> SkillFilesExport:
 
 
 def _read(where: Path) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, str], list[str]]:
-    """Return the skills with their files, the unreadable files with reasons, and the truncated files."""
     if not where.exists():
         raise ValueError("cannot be read: there is no such file or folder")
     found: list[tuple[str, dict[str, Any]]] = []
@@ -201,7 +200,6 @@ def _read(where: Path) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, str]
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Yield the skill files below a folder, sorted by name, links included."""
     for number, (folder, folders, files) in enumerate(os.walk(root), start=1):
         if number > _MAX_FOLDERS:
             raise ValueError(f"has more than {_MAX_FOLDERS:,} folders: give the one with the skills")
@@ -212,10 +210,7 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def _text_of(file: Path) -> str:
-    """Return the text of a regular file.
-
-    Raises OSError if it cannot be read, and ValueError if it is a link, too long, or no text.
-    """
+    """Return the text of a regular file; OSError if it cannot be read, ValueError if it is no text."""
     if file.is_symlink():
         raise ValueError("is a symbolic link, which is not followed")
     with open(os.open(file, _OPEN), "rb") as stream:

@@ -190,20 +190,11 @@ _LAYER_STANDS_OUT = 1.6
 
 @dataclass(frozen=True)
 class Ranking:
-    """Tools with their scores, the best first, the needed layers of memory, and failures with their causes.
-
-    With a failure the scores are by words alone.
-    """
+    """Tools with their scores, the best first, the needed layers, and failures: then scores are by words alone."""
 
     tools: Sequence[tuple[Route, float]]
     layers: tuple[str, ...] = ()
     missing: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def margin(self) -> float:
-        """Lead of the best tool over the second; 0 without a second."""
-        scores = [score for _, score in self.tools[:2]]
-        return scores[0] - scores[1] if len(scores) == 2 else 0.0
 
 
 class Router:
@@ -229,7 +220,9 @@ class Router:
             cause = f"the request could not be embedded: {type(error).__name__}"
         else:
             scores = [vector + _WORDS * word for vector, word in zip(vectors, words, strict=False)]
-            return Ranking(self._sorted(scores), self._standing_out(vectors[len(words) :]))
+            best = max(zip(vectors[len(words) :], self._layers, strict=True), key=lambda pair: pair[0], default=None)
+            layers = (best[1].name,) if best is not None and best[0] >= _LAYER_STANDS_OUT else ()
+            return Ranking(self._sorted(scores), layers)
         return Ranking(self._sorted(words), missing={VECTOR: cause})
 
     async def _compare(self, text: str, store: BaseStore | None, seconds: float) -> list[float]:
@@ -244,10 +237,6 @@ class Router:
 
     def _sorted(self, scores: Sequence[float]) -> list[tuple[Route, float]]:
         return sorted(zip(self._tools, scores, strict=False), key=lambda pair: -pair[1])
-
-    def _standing_out(self, scores: Sequence[float]) -> tuple[str, ...]:
-        best = max(zip(scores, self._layers, strict=True), key=lambda pair: pair[0], default=None)
-        return (best[1].name,) if best is not None and best[0] >= _LAYER_STANDS_OUT else ()
 
 
 # Relations between tools: declared ones, and successions in a user's own experience.
@@ -277,7 +266,8 @@ def what_followed(steps: Iterable[StepExperience]) -> Follows:
     found: dict[str, Counter[str]] = {}
     before: StepExperience | None = None
     for step in steps:
-        if before is not None and step.tool != before.tool and _goes_on(before, step):
+        same = before is not None and (before.session_id, before.source_ids) == (step.session_id, step.source_ids)
+        if before is not None and same and step.tool != before.tool and before.success and step.success:
             found.setdefault(before.tool, Counter())[step.tool] += 1
         before = step
     return found
@@ -337,11 +327,6 @@ def first_sentence(text: str) -> str:
     line = text.strip().partition("\n")[0]
     end = line.find(". ")
     return (line[: end + 1] if end >= 0 else line)[:200]
-
-
-def _goes_on(before: StepExperience, step: StepExperience) -> bool:
-    same_turn = (before.session_id, before.source_ids) == (step.session_id, step.source_ids)
-    return same_turn and before.success and step.success
 
 
 def _by_number(counted: Mapping[str, int]) -> list[str]:

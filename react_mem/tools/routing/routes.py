@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -84,13 +84,9 @@ _MAX_CHARS = 1_000
 class Route:
     """A tool or a layer of memory that a request may need.
 
-    Args:
-        description: Its purpose.
-        arguments: Names and descriptions of the arguments, as one text.
-        examples: Typical requests.
-        after: Frequent predecessors.
-        requires: Tools that come with it.
-        ahead: Argument for running before the model asks: `QUERY`, or empty for none; None forbids it.
+    `arguments` are names and descriptions as one text; `after` are frequent predecessors, `requires` tools that
+    come with it. `ahead` is the argument for running before the model asks: `QUERY`, or empty for none; None
+    forbids it.
     """
 
     name: str
@@ -112,34 +108,26 @@ class Route:
 
 
 def tool_routes(tools: Sequence[BaseTool], settings: SwitchSettings) -> list[Route]:
-    """Return the routes of tools.
+    """Return the routes of tools: a tool's own `metadata` with what the config adds to it, or `prefetch` in its place.
 
-    Args:
-        tools: The tools; their `metadata` may hold `examples`, `after`, `requires` and `prefetch`.
-        settings: The agent's config, which adds to a tool's examples and relations, and overrides its `prefetch`.
-
-    Raises:
-        ToolConfigError: If the config names an unknown tool, or a `prefetch` tool needs more than one text.
+    Raises ToolConfigError if the config names an unknown tool, or a `prefetch` tool needs more than one text.
     """
-    names = {tool.name for tool in tools}
-    _check(names, "routes", settings.routes)
-    _check(names, "always", settings.always)
-    for name, given in settings.routes.items():
-        _check(names, f"routes.{name}", (*given.after, *given.requires))
+    known = {tool.name for tool in tools}
+    named: dict[str, Sequence[str]] = {"routes": [*settings.routes], "always": settings.always}
+    named |= {f"routes.{name}": (*given.after, *given.requires) for name, given in settings.routes.items()}
+    for key, names in named.items():
+        for name in names:
+            if name not in known:
+                raise ToolConfigError(f"switching.{key}: there is no tool {name!r}; {valid_names(name, known)}")
     return [_route(tool, settings) for tool in tools]
-
-
-def _check(names: Iterable[str], key: str, given: Iterable[str]) -> None:
-    known = set(names)
-    for name in given:
-        if name not in known:
-            raise ToolConfigError(f"switching.{key}: there is no tool {name!r}; {valid_names(name, known)}")
 
 
 def _route(tool: BaseTool, settings: SwitchSettings) -> Route:
     declared, given = tool.metadata or {}, settings.routes.get(tool.name)
     function = convert_to_openai_tool(tool)["function"]
     parameters = function.get("parameters", {})
+    described = {name: schema.get("description", "") for name, schema in parameters.get("properties", {}).items()}
+    arguments = (f"{name.replace('_', ' ')} {text}".strip() for name, text in described.items())
 
     def both(key: str) -> tuple[str, ...]:
         own = declared.get(key) or ()
@@ -150,7 +138,7 @@ def _route(tool: BaseTool, settings: SwitchSettings) -> Route:
     return Route(
         name=tool.name,
         description=str(function.get("description") or "")[:_MAX_CHARS],
-        arguments=_arguments(parameters.get("properties", {})),
+        arguments=", ".join(arguments)[:_MAX_CHARS],
         examples=both("examples")[:MAX_EXAMPLES],
         after=both("after"),
         requires=both("requires"),
@@ -158,13 +146,7 @@ def _route(tool: BaseTool, settings: SwitchSettings) -> Route:
     )
 
 
-def _arguments(properties: Mapping[str, Any]) -> str:
-    said = (f"{name.replace('_', ' ')} {schema.get('description', '')}".strip() for name, schema in properties.items())
-    return ", ".join(said)[:_MAX_CHARS]
-
-
 def _ahead(name: str, parameters: Mapping[str, Any]) -> str:
-    """Return the argument of a tool that runs ahead; ToolConfigError if only a model can fill its arguments."""
     required = list(parameters.get("required", ()))
     if not required:
         return ""

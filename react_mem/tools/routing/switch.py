@@ -18,6 +18,7 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import ExtractionError, InvalidOutput
 from react_mem.memory import MemoryScope
 from react_mem.memory.context import block, fence, flat
+from react_mem.memory.language import edges
 from react_mem.memory.runtime import Asker, ModelQuestion
 from react_mem.prompts import load_prompt
 from react_mem.tools.routing.router import Follows, Ranking, Relations, Router, Suggestion, first_sentence
@@ -63,8 +64,7 @@ class Picks:
 
 def picks_for(request: str, candidates: Sequence[Route], layers: Sequence[Route]) -> ModelQuestion[Picks]:
     """Return the question for the tools and layers of memory that a request needs."""
-    half = _MAX_CHARS // 2
-    asked = request if len(request) <= _MAX_CHARS else f"{request[:half]} … {request[-half:]}"
+    asked = edges(request, _MAX_CHARS // 2, " … ")
     blocks = {
         # tools may be described by a server that is somebody else's
         "tools": [f"{route.name}: {flat(first_sentence(route.description), _MAX_CHARS)}" for route in candidates],
@@ -139,8 +139,7 @@ class Offer:
         tools: Names of the offered tools, the most likely first; None for all tools.
         picked: The needed ones, as far as that is clear.
         layers: The needed layers of memory; empty if none stands out.
-        asked: True if the model was called.
-        snapshot: True if the model says that the request closes or decides something.
+        asked: True if the model was called; `snapshot` if it says that the request closes or decides something.
     """
 
     tools: tuple[str, ...] | None
@@ -212,7 +211,8 @@ class Switch:
             picked, layers, by = picks.tools, picks.layers, "model"
         else:
             limit = self._settings.max_tools
-            is_clear = not ranking.missing and ranking.margin >= CLEAR
+            best = [score for _, score in ranking.tools[:2]]
+            is_clear = not ranking.missing and len(best) == 2 and best[0] - best[1] >= CLEAR
             picked, layers = (ranking.tools[0][0].name,) if is_clear else (), ranking.layers
             by = "words" if ranking.missing else "semantic"
         # where neither vectors nor words tell the tools apart, all are offered

@@ -162,9 +162,6 @@ GAP = " […] "
 def relevant(text: str, question: str, limit: int = MAX_PAGE_CHARS) -> str:
     r"""Return the passages of a text most relevant to a question, in the order of the text, within `limit` characters.
 
-    Args:
-        text: The text, a paragraph a line.
-
     >>> page = "About us.\n" + "Cups cost " * 99 + ".\nGold costs 150 million dong today.\n" + "Bye. " * 99
     >>> relevant(page, "price of gold today", 40)
     'Gold costs 150 million dong today.'

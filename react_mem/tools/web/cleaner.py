@@ -55,10 +55,8 @@ class PageCleaner:
     def clean(self, markup: str, seconds: float) -> Article:
         """Return the text of a page; empty for none.
 
-        Raises:
-            MissingPackage: If trafilatura is not installed.
-            TimeoutError: If it takes longer than `seconds`; the process is stopped.
-            CleanerStopped: If the process dies, or cannot read the page.
+        Raises MissingPackage, TimeoutError after `seconds`, and CleanerStopped if the process dies, or cannot read the
+        page.
         """
         process = self.start()
         asked, answers = cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout)

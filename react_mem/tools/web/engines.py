@@ -1,13 +1,15 @@
-"""Search engines: each answers a query with addresses, titles and texts of pages."""
+"""Search engines, each behind a circuit breaker: a query to addresses, titles and texts of pages, with failover."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
 import json
+import logging
 import os
 import ssl
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -16,6 +18,7 @@ from typing import Any, Protocol
 import httpx
 from langchain_core.documents import Document
 
+from react_mem.memory import telemetry
 from react_mem.tools.web.missing import MissingPackage
 
 _TAVILY_URL = "https://api.tavily.com"
@@ -24,14 +27,7 @@ _GOOGLE_URL = "https://www.googleapis.com/customsearch/v1"
 
 @dataclass(frozen=True)
 class WebHit:
-    """A page that an engine found.
-
-    Args:
-        text: The engine's text of the page.
-        published: Its date by the engine.
-        score: The engine's own relevance; None for none.
-        is_whole: True if there is no more to fetch.
-    """
+    """A page that an engine found, with the engine's text, date and own relevance; whole if no more can be fetched."""
 
     url: str
     title: str = ""
@@ -50,23 +46,13 @@ class EngineError(Exception):
 
 
 class Engine(Protocol):
-    """A search engine.
-
-    Args:
-        name: Its name in a config.
-        is_shared: True if it answers every user alike, so that its results may be cached for all.
-    """
+    """A search engine by its name in a config; results of one that answers every user alike are cached for all."""
 
     name: str
     is_shared: bool = True
 
     async def find(self, query: str, limit: int) -> list[WebHit]:
-        """Return at most `limit` pages, the best first.
-
-        Raises:
-            EngineMissing: If it lacks a key or a package.
-            EngineError: If it fails.
-        """
+        """Return at most `limit` pages, the best first; EngineMissing without a key or package, else EngineError."""
 
 
 class Tavily(Engine):
@@ -77,12 +63,17 @@ class Tavily(Engine):
     async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search (see `Engine`)."""
         key = _setting("TAVILY_API_KEY")
-        client_class, errors = await asyncio.to_thread(_tavily)
+        try:
+            # it takes a second to import
+            tavily: Any = await asyncio.to_thread(importlib.import_module, "tavily")
+        except ImportError as error:
+            raise MissingPackage("tavily-python") from error
+        errors = tavily.errors
         # a client of its own each time: connections belong to an event loop, and a server may run several
         async with httpx.AsyncClient(
             base_url=os.environ.get("TAVILY_BASE_URL") or _TAVILY_URL, verify=await asyncio.to_thread(_tls)
         ) as http:
-            client = client_class(api_key=key, client=http)
+            client = tavily.AsyncTavilyClient(api_key=key, client=http)
             try:
                 answer = await client.search(query, max_results=limit)
             except errors.UsageLimitExceededError as error:
@@ -210,7 +201,6 @@ def engine_named(name: str) -> Engine:
 
 
 async def _ask(request: httpx.Request, *, refused: str) -> Any:
-    """Return the JSON answer of a server; EngineError for any other answer."""
     # without httpx.Client, which logs whole addresses with the query
     async with httpx.AsyncHTTPTransport(verify=await asyncio.to_thread(_tls)) as transport:
         response = await transport.handle_async_request(request)
@@ -225,14 +215,6 @@ async def _ask(request: httpx.Request, *, refused: str) -> Any:
         return json.loads(body)
     except ValueError as error:
         raise EngineError("its answer is not JSON") from error
-
-
-def _tavily() -> tuple[Any, Any]:
-    try:
-        from tavily import AsyncTavilyClient, errors  # type: ignore[import-untyped]  # takes a second to import
-    except ImportError as error:
-        raise MissingPackage("tavily-python") from error
-    return AsyncTavilyClient, errors
 
 
 @cache
@@ -272,10 +254,10 @@ def _hit(item: Mapping[str, Any], *names: str) -> WebHit:
 
 
 def _google_date(item: Mapping[str, Any]) -> str:
-    tags = item.get("pagemap", {})
-    tags = tags.get("metatags", []) if isinstance(tags, Mapping) else []
-    first = tags[0] if isinstance(tags, list) and tags and isinstance(tags[0], Mapping) else {}
-    return _text(first, "article:published_time")
+    match item:
+        case {"pagemap": {"metatags": [{"article:published_time": str(date)}, *_]}}:
+            return date.strip()
+    return ""
 
 
 def _from_document(document: Document, path: str, place: int) -> WebHit:
@@ -306,3 +288,130 @@ class Attempt:
     def left(self) -> float:
         """Return the remaining seconds."""
         return max(0.0, self.deadline - asyncio.get_running_loop().time())
+
+
+# Failover among search engines, each behind a circuit breaker.
+
+# Circuit breaker.
+
+FAILURES = 3
+"""Failures in a row that open the circuit. One is chance, and a second may be the same hiccup."""
+
+REST = 60.0
+"""Seconds. Rate limits of engines are by the minute."""
+
+
+class CircuitBreaker:
+    """Circuit breaker: `FAILURES` in a row open it for `REST` seconds.
+
+    Then one trial call is admitted, which closes it or opens it again.
+
+    >>> now = 0.0
+    >>> breaker = CircuitBreaker(lambda: now)
+    >>> breaker.failed(); breaker.failed(); breaker.admits(), breaker.failed(), breaker.admits()
+    (True, None, False)
+    >>> now = 60.0
+    >>> breaker.admits(), breaker.admits()
+    (True, False)
+    >>> breaker.succeeded(); breaker.admits()
+    True
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failures = 0
+        self._opened_at: float | None = None
+        self._trying = False
+
+    @property
+    def is_open(self) -> bool:
+        """True while calls are held back, a trial aside."""
+        return self._opened_at is not None
+
+    def admits(self) -> bool:
+        """Return true if a call may be made; the caller must report its outcome."""
+        if self._opened_at is None:
+            return True
+        if self._trying or self._clock() - self._opened_at < REST:
+            return False
+        self._trying = True
+        return True
+
+    def seconds_left(self) -> float:
+        """Return the seconds until a trial."""
+        return 0.0 if self._opened_at is None else max(0.0, self._opened_at + REST - self._clock())
+
+    def succeeded(self) -> None:
+        """Report a success."""
+        self._failures = 0
+        self._opened_at = None
+        self._trying = False
+
+    def failed(self) -> None:
+        """Report a failure."""
+        self._failures += 1
+        if self._trying or self._failures >= FAILURES:
+            self._opened_at = self._clock()
+        self._trying = False
+
+    def abandoned(self) -> None:
+        """Report a call without a result."""
+        self._trying = False
+
+
+_SHARE = 0.5
+"""Share of the remaining time for one engine, so that the next one and the pages have some too."""
+
+log = logging.getLogger(__name__)
+
+
+class Engines:
+    """Engines in the order of failover."""
+
+    def __init__(self, engines: Sequence[Engine], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._guarded = [(engine, CircuitBreaker(clock)) for engine in engines]
+
+    async def find(self, attempt: Attempt, limit: int) -> tuple[list[WebHit], Engine | None]:
+        """Ask the engines in turn until one finds something; return its hits with it, else nothing and None."""
+        for engine, breaker in self._guarded:
+            if not breaker.admits():
+                attempt.missing[engine.name] = f"left alone for {breaker.seconds_left():.0f} s: it failed before"
+                continue
+            hits = await _ask_engine(engine, breaker, attempt, limit)
+            if hits:
+                return hits, engine
+            telemetry.count("degradations", part="web_engine")
+        return [], None
+
+
+async def _ask_engine(engine: Engine, breaker: CircuitBreaker, attempt: Attempt, limit: int) -> list[WebHit]:
+    seconds = _SHARE * attempt.left()
+    outcome = breaker.abandoned
+    # an attribute's name: a path may be longer than telemetry's names
+    label = engine.name.rpartition(":")[2]
+    try:
+        with telemetry.span("web_engine", engine=label) as measured:
+            async with asyncio.timeout(seconds):
+                found = await engine.find(attempt.query, limit)
+            measured.set(results=len(found))
+        outcome = breaker.succeeded
+        if not found:
+            attempt.missing[engine.name] = "it found nothing"
+        return found
+    except (EngineMissing, MissingPackage) as error:
+        attempt.missing[engine.name] = str(error)
+    except Exception as error:  # whatever an engine's client raises
+        outcome = breaker.failed
+        attempt.missing[engine.name] = _cause(error, seconds)
+        log.warning("the search engine %s failed: %s", engine.name, type(error).__name__)
+    finally:
+        outcome()
+        telemetry.record("breaker.open", float(breaker.is_open), guards="web_engine", name=label)
+    return []
+
+
+def _cause(error: Exception, seconds: float) -> str:
+    """Return the cause of a failure; of a client's own message only the type, since it may hold a key or the query."""
+    if isinstance(error, TimeoutError):
+        return f"it took longer than {seconds:.1f} s"
+    return str(error) if isinstance(error, EngineError) else f"it failed ({type(error).__name__})"

@@ -73,13 +73,22 @@ def decode(body: bytes, declared: str = "") -> str:
     for mark, name in _BOMS:
         if body.startswith(mark):
             return body.decode(name, "replace")
-    names = [name for name in (_canonical(declared), _canonical(_from_markup(body))) if name]
+    found = _DECLARED.search(body[:_HEAD])
+    in_markup = found.group(1).decode("ascii", "ignore") if found else ""
+    names = [name for name in (_canonical(declared), _canonical(in_markup)) if name]
     for name in (*(name for name in names if name in _VALID_AS_UTF8), "utf-8", *names):
         try:
             return body.decode(name)
         except UnicodeError:
             continue
-    return _guessed(body)
+    text = body.decode("utf-8", "replace")
+    others = len(text) - len(text.encode("ascii", "ignore"))
+    # a letter of UTF-8 that is whole speaks for it: other encodings hardly ever make one by chance
+    if others >= 2 * text.count("\ufffd"):
+        return text
+    # the beginning of the lines with letters outside ASCII, which alone tell encodings apart
+    sample = b"\n".join(line for line in body.splitlines() if not line.isascii())[:_SAMPLE]
+    return body.decode(_detected(sample), "replace")
 
 
 def _canonical(name: str) -> str:
@@ -92,20 +101,6 @@ def _canonical(name: str) -> str:
     return known if known in _KNOWN else ""
 
 
-def _from_markup(body: bytes) -> str:
-    found = _DECLARED.search(body[:_HEAD])
-    return found.group(1).decode("ascii", "ignore") if found else ""
-
-
-def _guessed(body: bytes) -> str:
-    text = body.decode("utf-8", "replace")
-    others = len(text) - len(text.encode("ascii", "ignore"))
-    # a letter of UTF-8 that is whole speaks for it: other encodings hardly ever make one by chance
-    if others >= 2 * text.count("\ufffd"):
-        return text
-    return body.decode(_detected(_sample(body)), "replace")
-
-
 def _detected(sample: bytes) -> str:
     # in some encodings a letter has up to four bytes, and the sample may end within one
     for end in range(len(sample), len(sample) - 4, -1):
@@ -116,11 +111,6 @@ def _detected(sample: bytes) -> str:
             western = any("cp1252" in match.could_be_from_charset for match in equal)
             return "cp1252" if western else best.encoding
     return "cp1252"
-
-
-def _sample(body: bytes) -> bytes:
-    """Return the beginning of the lines with letters outside ASCII, which alone tell encodings apart."""
-    return b"\n".join(line for line in body.splitlines() if not line.isascii())[:_SAMPLE]
 
 
 MAX_BYTES = 2_000_000
@@ -159,14 +149,10 @@ class PageFetcher:
         self._network = network or Network()
 
     async def fetch(self, url: str, *, seconds: float) -> FetchedPage:
-        """Fetch a page.
+        """Fetch a page; `seconds` limits name resolution, redirects and all bytes.
 
-        Args:
-            seconds: Time limit for everything: name resolution, redirects, all bytes.
-
-        Raises:
-            PageRefused: If it, or a redirect, is outside the public internet.
-            PageError: If it cannot be fetched, is too large, or is not text.
+        Raises PageRefused if it, or a redirect, is outside the public internet, and PageError if it cannot be fetched,
+        is too large, or is not text.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -205,7 +191,9 @@ class PageFetcher:
                 return headers[b"location"].decode("utf-8", "replace")
             if response.status != 200:
                 raise PageError("status", f"it answers with status {response.status}")
-            kind, charset = _content_type(headers.get(b"content-type", b""))
+            header = headers.get(b"content-type", b"").decode("latin-1")
+            declared = re.search(r"charset\s*=\s*([^;\s]+)", header, re.IGNORECASE)
+            kind, charset = header.partition(";")[0].strip().lower(), declared.group(1) if declared else ""
             if kind and kind not in _PAGES:
                 raise PageError("type", f"it is {kind}, not a page of text")
             body = await _read(response, headers)
@@ -258,12 +246,6 @@ def _parsed(url: str) -> httpx.URL:
     if parsed.userinfo:
         raise PageRefused("address", "it has credentials in its address")
     return parsed
-
-
-def _content_type(header: bytes) -> tuple[str, str]:
-    text = header.decode("latin-1")
-    charset = re.search(r"charset\s*=\s*([^;\s]+)", text, re.IGNORECASE)
-    return text.partition(";")[0].strip().lower(), charset.group(1) if charset else ""
 
 
 def _page(url: str, kind: str, charset: str, body: bytes) -> FetchedPage:

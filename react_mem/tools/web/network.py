@@ -134,12 +134,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to a host.
-
-        Raises:
-            PageRefused: If the port or any address of the host is not allowed.
-            PageError: If it has no address, or none that answers.
-        """
+        """Connect to a host; PageRefused if the port or any address is not allowed, PageError if none answers."""
         failure: Exception | None = None
         for address in (await self._checked(host, port))[:_ADDRESSES]:
             try:

@@ -102,10 +102,8 @@ def _is_meant(
 ) -> bool:
     """Return true if the words of a run are the name with these own words.
 
-    Args:
-        beside: Other names beside the run.
-        doubtful: True if the run's capitals say nothing, as in "An apple".
-        unmarked: True if no capital of the text says anything.
+    `beside` are other names beside the run; `doubtful` marks capitals that say nothing, as in "An apple", and
+    `unmarked` a text in which no capital says anything.
     """
     said, whole = [word.folded for word in run], [fold(part) for part in own]
     if len(whole) > 1 and any(said[place : place + len(whole)] == whole for place in range(len(said))):
@@ -195,12 +193,9 @@ _MIN_VERBATIM = 4
 
 
 def private_spans(text: str, profile_values: Mapping[str, str]) -> list[Span]:
-    """Return the private places of a text, in order, without overlaps.
+    """Return the private places of a normalised (NFKC) text, in order, without overlaps.
 
-    Args:
-        text: The text, normalised (NFKC).
-        profile_values: The user's profile by field; only names, addresses and identifiers are private, not the user's
-            city or tastes.
+    Of the profile only names, addresses and identifiers are private, not the user's city or tastes.
 
     >>> [text.value for text in private_spans("An's phone is +84 90 123 45 67", {"name": "Nguyễn Văn An"})]
     ['an', '84901234567']
@@ -289,19 +284,18 @@ MAX_QUERY_CHARS = 400
 _MAX_READ = 4000
 
 
-def _any(name: str, begin: str, end: str) -> re.Pattern[str]:
+def web_words(name: str, begin: str = r"(?<!\S)", end: str = r"(?!\S)") -> re.Pattern[str]:
+    """Return a pattern of the words of a list, whole or between `begin` and `end`."""
     return re.compile(rf"{begin}(?:{'|'.join(listed('web', name)) or '(?!)'}){end}", re.IGNORECASE)
 
 
 _ASKING = frozenset(index_words(" ".join(listed("web", "asking"))))
 """Words of a question that carry no topic."""
 
-_SEARCHES = _any("searches", r"(?<!\S)", r"(?!\S)")
-_BEFORE = _any("before", r"(?<!\S)", "$")
-_BEHIND = _any("behind", "", r"(?!\S)")
-_ENOUGH = _any("enough", r"(?<!\S)", r"(?!\S)")
-_INTRODUCTION = _any("introduction", r"(?<!\w)", r"\s*$")
-_INTRODUCES = _any("introduces", r"(?<!\S)", "$")
+_SEARCHES, _ENOUGH = map(web_words, ("searches", "enough"))
+_BEFORE, _INTRODUCES = (web_words(name, end="$") for name in ("before", "introduces"))
+_BEHIND = web_words("behind", begin="")
+_INTRODUCTION = web_words("introduction", r"(?<!\w)", r"\s*$")
 _QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“", "'": "'", "‘": "’"}
 
 
@@ -348,7 +342,8 @@ def _asked_for(message: str, profile_values: Mapping[str, str]) -> list[Span]:
     if not spans:
         return []
     searches = bool(_SEARCHES.search(" ".join(index_words(message))))
-    quoted = [span for span in spans if searches and _is_quoted(message, span)]
+    ends = {span: (message[: span.start].rstrip()[-1:], message[span.end :].lstrip()[:1]) for span in spans}
+    quoted = [span for span, (before, after) in ends.items() if searches and _QUOTES.get(before) == after]
     if _substance(_without(message, spans)):
         return quoted
     return [span for span in spans if span in quoted or _is_object(message, span)]
@@ -364,11 +359,6 @@ def _is_object(message: str, span: Span) -> bool:
     return bool(_BEFORE.search(before) or _BEHIND.match(after)) or not index_words(
         message[: span.start] + message[span.end :]
     )
-
-
-def _is_quoted(message: str, span: Span) -> bool:
-    before, after = message[: span.start].rstrip()[-1:], message[span.end :].lstrip()[:1]
-    return before in _QUOTES and after == _QUOTES[before]
 
 
 def _substance(text: str) -> list[str]:

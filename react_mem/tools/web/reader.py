@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from react_mem.memory import telemetry
@@ -130,10 +129,7 @@ class PageReader:
         self._fetcher = fetcher
 
     async def read(self, attempt: Attempt, hits: Sequence[WebHit], engine: str, limit: int) -> tuple[WebPage, ...]:
-        """Read hits, the best first, concurrently; return the best pages in order, each address and each text once.
-
-        Failures are noted in the attempt.
-        """
+        """Read hits, the best first, concurrently; return the best pages in order, each address and each text once."""
         reads: dict[str, Coroutine[Any, Any, WebPage | None]] = {}
         for place, hit in enumerate(hits, 1):
             url = hit.url if hit.is_whole else cited(hit.url)
@@ -148,8 +144,11 @@ class PageReader:
 
     async def _page(self, attempt: Attempt, hit: WebHit, engine: str) -> WebPage | None:
         """Return a fetched page, else the engine's text of it; None for no text, or for a forbidden address."""
-        shown: Article = await _in_thread(_shown, hit)
         url = hit.url
+        # passages are chosen from far less
+        text = await _in_thread(without_markup, hit.text[: 5 * MAX_TEXT_CHARS])
+        title = " ".join((await _in_thread(without_markup, hit.title)).split())[:MAX_TITLE_CHARS]
+        shown = Article(text, title, hit.published[:10])
         if self._fetcher is not None and not hit.is_whole:
             try:
                 with telemetry.span("web_page"):
@@ -165,7 +164,7 @@ class PageReader:
                 attempt.missing["pages"] = str(error)
             except Exception as error:  # whatever a parser makes of a page
                 attempt.missing[hit.url] = f"it cannot be read ({type(error).__name__})"
-        text: str = await _in_thread(relevant, shown.text, attempt.query)
+        text = await _in_thread(relevant, shown.text, attempt.query)
         if not text:
             return None
         return WebPage(
@@ -180,10 +179,12 @@ class PageReader:
 
     async def _fetched(self, fetcher: PageFetcher, attempt: Attempt, url: str) -> tuple[str, Article]:
         seconds = max(0.0, attempt.left() - _LAST)
-        _, page = await asyncio.gather(_in_thread(_start), fetcher.fetch(url, seconds=seconds))
+        _, page = await asyncio.gather(_in_thread(lambda: _cleaner().start()), fetcher.fetch(url, seconds=seconds))
         until = time.monotonic() + attempt.left() - _LAST
         try:
-            article: Article = await _in_thread(_clean, page.text, until) if page.is_html else Article(page.text)
+            article = Article(page.text)
+            if page.is_html:
+                article = await _in_thread(lambda: _cleaner().clean(page.text, until - time.monotonic()))
         except TimeoutError as error:
             raise PageError("time", f"it took longer than {seconds:.1f} s") from error
         except CleanerStopped as error:
@@ -191,12 +192,6 @@ class PageReader:
         if not article.text.strip():
             raise PageError("empty", "it holds no text")
         return cited(page.url) or url, article
-
-
-def _shown(hit: WebHit) -> Article:
-    title = " ".join(without_markup(hit.title).split())[:MAX_TITLE_CHARS]
-    # passages are chosen from far less
-    return Article(without_markup(hit.text[: 5 * MAX_TEXT_CHARS]), title, hit.published[:10])
 
 
 def _best(pages: Sequence[WebPage], limit: int) -> tuple[WebPage, ...]:
@@ -212,29 +207,16 @@ def _best(pages: Sequence[WebPage], limit: int) -> tuple[WebPage, ...]:
 
 
 async def _in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
-    return await asyncio.get_running_loop().run_in_executor(_threads(), work, *arguments)
-
-
-def _start() -> None:
-    _cleaner().start()
-
-
-def _clean(markup: str, until: float) -> Article:
-    return _cleaner().clean(markup, until - time.monotonic())
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, work, *arguments)
 
 
 _own = threading.local()
+_THREADS = ThreadPoolExecutor(_CLEANERS, thread_name_prefix="web-pages")
 
 
 def _cleaner() -> PageCleaner:
-    """Return the cleaner of this thread."""
     if not hasattr(_own, "cleaner"):
         _own.cleaner = PageCleaner()
         atexit.register(_own.cleaner.close)
     cleaner: PageCleaner = _own.cleaner
     return cleaner
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_CLEANERS, thread_name_prefix="web-pages")

@@ -21,13 +21,12 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from react_mem.memory import telemetry
 from react_mem.memory.context import WebAnswer, WebPage, WebSettings, fence
-from react_mem.memory.language import cue, index_terms, index_words, listed
+from react_mem.memory.language import cue, edges, index_terms, index_words
 from react_mem.memory.runtime import Asker
 from react_mem.prompts import load_prompt
-from react_mem.tools.web.engines import Attempt, Engine, engine_named
-from react_mem.tools.web.failover import Engines
+from react_mem.tools.web.engines import Attempt, Engine, Engines, engine_named
 from react_mem.tools.web.fetch import PageFetcher
-from react_mem.tools.web.privacy import Outgoing, outgoing
+from react_mem.tools.web.privacy import Outgoing, outgoing, web_words
 from react_mem.tools.web.reader import PageReader
 
 # The small model's word on whether a question needs the web, where the question's own words do not say it.
@@ -51,8 +50,7 @@ async def model_says_yes(
     prompt, asker = await asyncio.to_thread(
         lambda: (load_prompt("search_decision"), Asker(models, seconds, "web_search"))
     )
-    half = _MAX_CHARS // 2
-    asked = question if len(question) <= _MAX_CHARS else f"{question[:half]} … {question[-half:]}"
+    asked = edges(question, _MAX_CHARS // 2, " … ")
     messages = [
         SystemMessage(prompt.format(today=f"{now:%Y-%m-%d}")),
         HumanMessage(f"Message:\n{fence(asked)}\n\nyes or no?"),
@@ -73,32 +71,19 @@ _PERSONAL = 0.5
 """Malus of talk about oneself: a model decides about "the best phone that I can buy today" or "the plan for today"."""
 
 
-def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\S)(?:{'|'.join(patterns) or '(?!)'})(?!\S)")
-
-
-def _listed(name: str) -> re.Pattern[str]:
-    return _any(*listed("web", name))
-
-
-_NEW, _NOW, _NEAR = map(_listed, ("new", "now", "near"))
-_LIVE, _INFORMATION, _REQUEST = map(_listed, ("live", "information", "request"))
-_ON_THE_WEB, _DO_NOT = _listed("on_the_web"), _listed("do_not")
-_ABOUT_US, _COURTESY, _OURS = map(_listed, ("about_us", "courtesy", "ours"))
+_NEW, _NOW, _NEAR = map(web_words, ("new", "now", "near"))
+_LIVE, _INFORMATION, _REQUEST = map(web_words, ("live", "information", "request"))
+_ON_THE_WEB, _DO_NOT, _ABOUT_US = map(web_words, ("on_the_web", "do_not", "about_us"))
+_COURTESY, _OURS = map(web_words, ("courtesy", "ours"))
 _ONESELF = cue("about_oneself")
 
 
 def decide(question: str, *, now: datetime, domain_terms: Iterable[str] = (), threshold: float = 1.0) -> Decision:
     """Decide by its words whether a message needs the web, without regard to case and diacritics.
 
-    Temporal words, live topics, requests for information and the deployment's own terms have a weight; from the
-    threshold on the web is searched. Questions about the user, the conversation or memory never go there, unless they
-    ask for the web explicitly.
-
-    Args:
-        now: Time of the question: this year and later ones are temporal words.
-        domain_terms: Words and phrases that ask for a search by themselves.
-        threshold: Minimal weight for a search.
+    Temporal words (with years from `now` on), live topics, requests for information and the deployment's own terms
+    have a weight; from the threshold on the web is searched. Questions about the user, the conversation or memory
+    never go there, unless they ask for the web explicitly.
 
     >>> now = datetime(2026, 5, 4)
     >>> decide("What is the latest version of Python?", now=now), decide("giá vàng hôm nay", now=now)
@@ -106,7 +91,7 @@ def decide(question: str, *, now: datetime, domain_terms: Iterable[str] = (), th
     >>> decide("What is my name?", now=now), decide("Today I am tired", now=now), decide("Who wrote Faust?", now=now)
     ('no', 'no', 'ask')
     """
-    read = question if len(question) <= 2 * _ENDS else f"{question[:_ENDS]} {question[-_ENDS:]}"
+    read = edges(question, _ENDS, " ")
     said = " ".join(index_words(read))
     if not index_terms(read) or _DO_NOT.search(said):
         return "no"
@@ -115,15 +100,17 @@ def decide(question: str, *, now: datetime, domain_terms: Iterable[str] = (), th
     if _ABOUT_US.search(said):
         return "no"
     personal = _is_personal(read)
-    if personal and not _asks(read, said):
+    asks = "?" in read or "？" in read or _INFORMATION.search(said) or _REQUEST.search(said)
+    if personal and not asks:
         return "no"
     weight = _weight(said, now, tuple(domain_terms))
     return "search" if weight - (_PERSONAL if personal or _OURS.search(said) else 0) >= threshold else "ask"
 
 
 def _weight(said: str, now: datetime, domain_terms: tuple[str, ...]) -> float:
-    temporal = 1.0 if _NEW.search(said) else 0.6 if _NOW.search(said) or _names_year(said, now) else 0.0
-    temporal = temporal or (0.4 if _NEAR.search(said) else 0.0)
+    years = map(int, re.findall(r"\b(?:19|20)\d\d\b", said))
+    is_now = _NOW.search(said) or any(now.year <= year <= now.year + 10 for year in years)
+    temporal = 1.0 if _NEW.search(said) else 0.6 if is_now else 0.4 if _NEAR.search(said) else 0.0
     return (
         temporal
         + (0.5 if _LIVE.search(said) else 0.0)
@@ -132,34 +119,21 @@ def _weight(said: str, now: datetime, domain_terms: tuple[str, ...]) -> float:
     )
 
 
-def _names_year(said: str, now: datetime) -> bool:
-    return any(now.year <= int(year) <= now.year + 10 for year in re.findall(r"\b(?:19|20)\d\d\b", said))
-
-
 @lru_cache(maxsize=64)
 def _phrases(domain_terms: tuple[str, ...]) -> re.Pattern[str]:
     phrases = {" ".join(index_words(term)) for term in domain_terms} - {""}
-    return _any(*map(re.escape, phrases))
-
-
-def _asks(read: str, said: str) -> bool:
-    return "?" in read or "？" in read or bool(_INFORMATION.search(said) or _REQUEST.search(said))
+    return re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, phrases)) or '(?!)'})(?!\S)")
 
 
 def _is_personal(read: str) -> bool:
     # as written: without its marks "tối nay", this evening, reads as "tôi"
     plain = re.sub(r"[\s,.;:!?]+", " ", unicodedata.normalize("NFC", read).casefold().replace("’", "'")).strip()
     folded = " ".join(index_words(plain))
-    courteous = _COURTESY.search(folded)
-    return bool(_ONESELF.search(_without(plain, courteous) if courteous else plain))
-
-
-def _without(plain: str, courteous: re.Match[str]) -> str:
-    """Return a text without the words of a match in its folded form."""
-    before = len(courteous.string[: courteous.start()].split())
-    count = len(courteous.group().split())
-    parts = plain.split()
-    return " ".join(parts[:before] + parts[before + count :])
+    if courteous := _COURTESY.search(folded):
+        # the same words as they are written
+        before, parts = len(folded[: courteous.start()].split()), plain.split()
+        plain = " ".join(parts[:before] + parts[before + len(courteous.group().split()) :])
+    return bool(_ONESELF.search(plain))
 
 
 Trigger = Literal["keywords", "model", "none"]
@@ -181,10 +155,8 @@ log = logging.getLogger(__name__)
 class WebSearch:
     """Web search of a process, with its cache and the state of its engines.
 
-    Args:
-        engines: Engines in the place of the settings' ones.
-        fetcher: Fetcher of pages; by default from the public internet alone.
-        clock: Clock of the circuit breakers and the cache, in seconds.
+    `engines` and `fetcher` stand in the place of the settings' engines and of the public internet; `clock`, in
+    seconds, is that of circuit breakers and cache.
     """
 
     def __init__(

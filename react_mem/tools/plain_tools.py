@@ -1,13 +1,22 @@
-"""Arithmetic, without running code."""
+"""Tools without memory: arithmetic, the time, the end of a conversation, and an agent's working memory."""
 
 from __future__ import annotations
 
 import ast
+import json
 import math
 import operator
 from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
 
 from langchain_core.tools import ToolException, tool
+from langgraph.prebuilt import ToolRuntime
+
+from react_mem.tools.registry import valid_names
+
+# Arithmetic, without running code.
 
 Number = int | float
 
@@ -101,3 +110,75 @@ def _written(value: Number) -> str:
     """
     # A double holds fifteen significant digits exactly.
     return str(value) if isinstance(value, int) else f"{value:.15g}"
+
+
+# The current time.
+
+
+@tool
+def current_time(timezone: str = "UTC") -> str:
+    """Return the current date, time and day of the week.
+
+    Args:
+        timezone: An IANA time zone, such as Asia/Ho_Chi_Minh or Europe/Paris.
+    """
+    try:
+        zone = ZoneInfo(timezone)
+    except (ValueError, OSError, LookupError):
+        # The list has hundreds of names: the nearest one says enough.
+        _, semicolon, hint = valid_names(timezone[:100], available_timezones()).partition("; ")
+        raise ToolException(
+            f"unknown time zone {timezone[:100]!r}; use an IANA name such as Asia/Ho_Chi_Minh{semicolon}{hint}"
+        ) from None
+    return datetime.now(zone).strftime(f"%Y-%m-%d %H:%M:%S {timezone} (%A)")
+
+
+# Tool by which an agent ends a conversation.
+
+
+@tool
+def end_conversation() -> str:
+    """End this conversation with this answer: when the user says goodbye, or what they came for is done.
+
+    What the conversation came to is then remembered as a whole. The user can still go on with it.
+    """
+    # storing the turn with this step ends the conversation
+    return "The conversation ends with this answer."
+
+
+# Tools for an agent's working memory within a turn: make room, and look at an older step again.
+
+_WHOLE = "Nothing is compressed: every step stands in the conversation, whole."
+
+
+@tool
+def compress_working_memory(runtime: ToolRuntime[Any, Any]) -> str:
+    """Shorten your older steps of this request to make room; the latest stay whole. Use it when results get long."""
+    if _notes(runtime) is None:
+        return _WHOLE
+    return "Your older steps are now short notes, as far as there are any; the latest steps stay whole."
+
+
+@tool
+def recall_step(step: int, runtime: ToolRuntime[Any, Any]) -> str:
+    """Return one of your earlier steps of this request whole: the call and all of its result.
+
+    Args:
+        step: The number of the step in the notes, from 1.
+    """
+    notes = _notes(runtime)
+    if notes is None:
+        return _WHOLE
+    steps = notes["steps"]
+    if not 1 <= step <= len(steps):
+        raise ToolException(f"there is no step {step}; " + (f"give a number from 1 to {len(steps)}" if steps else ""))
+    found = steps[step - 1]
+    arguments = json.dumps(found["arguments"], ensure_ascii=False, default=str)
+    thought = f"{found['thought']}\n" if found["thought"] else ""
+    return f"{thought}{found['action']}({arguments})\n{found['error'] or found['observation']}"
+
+
+def _notes(runtime: ToolRuntime[Any, Any]) -> dict[str, Any] | None:
+    state = runtime.state
+    notes: dict[str, Any] | None = state.get("working_memory") if isinstance(state, dict) else None
+    return notes
