@@ -22,8 +22,7 @@ class Mark(TypedDict):
 def as_said(thread: Sequence[AnyMessage], mark: Mark | None) -> list[AnyMessage]:
     """Return the thread with every message at its place in the conversation, given the mark up to which it is stored.
 
-    Empty system messages stand in for messages removed from the thread, so that later ones get a later turn than all
-    stored ones.
+    Empty system messages stand in for removed ones, so that later ones get a later turn than all stored ones.
     """
     said = [message for message in thread if not message.additional_kwargs.get(SOURCE)]
     if mark is None:
@@ -41,15 +40,16 @@ def mark_of(said: Sequence[AnyMessage]) -> Mark | None:
 def thread_of(state: Mapping[str, Any]) -> list[AnyMessage]:
     """Return the thread in a state, each message with an id, and with its marks from the state."""
     notes: Mapping[str, Any] = state.get("memory_notes") or {}
-    thread = identified(state["messages"])
-    return [_marked(message, notes[message.id]) if message.id in notes else message for message in thread]
+    return [
+        message.model_copy(update={"additional_kwargs": notes[message.id]}) if message.id in notes else message
+        for message in identified(state["messages"])
+    ]
 
 
 def noted(state: Mapping[str, Any], marked: Sequence[BaseMessage]) -> dict[str, Any]:
     """Return the state update that keeps marks of messages.
 
-    Marks of messages without an id in the thread go into `memory_notes`: the thread would take the marked message for a
-    new one.
+    Those of messages without an id go into `memory_notes`: the thread would take a marked one for a new message.
     """
     given = {message.id for message in state["messages"]}
     notes = {message.id: message.additional_kwargs for message in marked if message.id not in given}
@@ -59,11 +59,7 @@ def noted(state: Mapping[str, Any], marked: Sequence[BaseMessage]) -> dict[str, 
 
 
 def added_since(thread: Sequence[AnyMessage], asked: str | None) -> list[AnyMessage]:
-    """Return the messages in the user's name after the input of a run, marked as not the user's.
-
-    Args:
-        asked: The id of the last message of the input.
-    """
+    """Return the messages in the user's name after a run's input (up to `asked`), marked as not the user's."""
     start = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == asked), len(thread))
     return [by_other(message, "run") for message in thread[start:] if is_users(message)]
 
@@ -72,10 +68,6 @@ def in_place(thread: Sequence[AnyMessage], marked: Sequence[AnyMessage]) -> list
     """Return a thread with messages replaced by their marked copies."""
     known = {message.id: message for message in marked}
     return [known.get(message.id, message) for message in thread]
-
-
-def _marked(message: AnyMessage, marks: dict[str, Any]) -> AnyMessage:
-    return message.model_copy(update={"additional_kwargs": marks})
 
 
 def turn_of(thread: Sequence[AnyMessage]) -> Sequence[AnyMessage]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from langgraph.store.base import BaseStore, SearchItem, SearchOp
+from langgraph.store.base import SearchItem, SearchOp
 
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import numbers, share
@@ -42,11 +42,7 @@ def question_about(
     verdicts: Sequence[str],
     drafts: Callable[[Mapping[str, set[int]]], Sequence[D]],
 ) -> ModelQuestion[Checked[D]]:
-    """Return a question about numbered pairs; its answer lists the pairs for each verdict.
-
-    Args:
-        drafts: Makes drafts from the positions of the pairs by verdict.
-    """
+    """Return a question about numbered pairs; `drafts` makes drafts from the positions of the pairs by verdict."""
     places = {f"p{place + 1}": place for place in range(len(pairs))}
     named = {"type": "array", "items": {"type": "string", "enum": list(places)}}
 
@@ -97,7 +93,10 @@ class Deduplication(Strategy[Duplicate]):
             return Gathered()
         since = (datetime.fromisoformat(noted["at"]), str(noted.get("id", _LAST))) if noted else None
         namespace = scope_namespace(self.user_id, MemoryScope.SEMANTIC)
-        new = await _new_facts(self.store, namespace, since)
+        items = await self.store.asearch(namespace, filter=_BELIEVED, limit=WHOLE, refresh_ttl=False)
+        facts = await asyncio.to_thread(lambda: [Fact.from_value(item.value) for item in items])
+        since_then = (fact for fact in facts if not fact.verbatim and (since is None or _place(fact) > since))
+        new: Sequence[Fact] = sorted(since_then, key=_place)[:_NEW]
         searches = [SearchOp(namespace, filter=_BELIEVED, limit=_NEIGHBOURS, query=fact.text) for fact in new]
         found = cast("list[list[SearchItem]]", await self.store.abatch(searches)) if searches else []
         near = [[Fact.from_value(item.value) for item in one] for one in found]
@@ -128,16 +127,6 @@ class Deduplication(Strategy[Duplicate]):
                 report.retired.append(other.text)
         changed = [fact for id_, fact in facts.items() if fact != before[id_]]
         return await fact_changes(self.store, self.user_id, changed) if changed else []
-
-
-async def _new_facts(
-    store: BaseStore, namespace: tuple[str, ...], since: tuple[datetime, str] | None
-) -> Sequence[Fact]:
-    """Return the believed facts since the last run, ordered by time and id, at most `_NEW`."""
-    items = await store.asearch(namespace, filter=_BELIEVED, limit=WHOLE, refresh_ttl=False)
-    found = await asyncio.to_thread(lambda: [Fact.from_value(item.value) for item in items])
-    new = [fact for fact in found if not fact.verbatim and (since is None or _place(fact) > since)]
-    return sorted(new, key=_place)[:_NEW]
 
 
 def _place(fact: Fact) -> tuple[datetime, str]:

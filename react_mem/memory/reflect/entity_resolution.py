@@ -7,7 +7,7 @@ import hashlib
 import logging
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -63,8 +63,15 @@ class EntityResolution(Strategy[Verdict]):
         found = Checked([Verdict(pair.one, pair.other, "vector") for pair in sure])
         if asker is None:
             return Gathered(found)
-        seen, settled = noted.get("pairs", []), {id_ for pair in sure for id_ in (pair.one.id, pair.other.id)}
-        left = await asyncio.to_thread(_open, concepts, settled, frozenset(seen))
+        seen, known = noted.get("pairs", []), frozenset(noted.get("pairs", []))
+        settled = {id_ for pair in sure for id_ in (pair.one.id, pair.other.id)}
+
+        def doubted() -> list[Candidate]:
+            # the strongest that no model has judged in their present form
+            new = (pair for pair in candidates(concepts) if settled.isdisjoint((pair.one.id, pair.other.id)))
+            return list(islice((pair for pair in new if _digest(pair) not in known), MAX_PAIRS))
+
+        left = await asyncio.to_thread(doubted)
         if not left:
             return Gathered(found)
 
@@ -120,12 +127,6 @@ async def _confirmed(store: BaseStore, found: Sequence[Candidate]) -> list[Candi
         if calibration.similarity(cosine) >= _SURE:
             confirmed.append(pair)
     return confirmed
-
-
-def _open(concepts: Collection[Concept], settled: Set[str], seen: Set[str]) -> list[Candidate]:
-    """Return the strongest doubts that no model has judged in their present form. Compute only."""
-    doubts = (pair for pair in candidates(concepts) if settled.isdisjoint((pair.one.id, pair.other.id)))
-    return list(islice((pair for pair in doubts if _digest(pair) not in seen), MAX_PAIRS))
 
 
 def _digest(pair: Candidate) -> str:

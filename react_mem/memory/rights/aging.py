@@ -59,11 +59,7 @@ _UNCOUNTED = (PROFILE, CONCEPT, CONVERSATION, CHAIN, FLOW_STATE, PENDING)
 
 @dataclass(frozen=True)
 class Aged:
-    """Result of applying retention to all records of an owner.
-
-    `removed` counts by kind, `held` counts due records under a legal hold, `ended` names conversations without a
-    message left, `said` has the removed messages by conversation, `more` is true if `most` was reached.
-    """
+    """Result of retention over all records of an owner; `ended` names the conversations without a message left."""
 
     changes: Sequence[Change] = ()
     removed: Mapping[str, int] = field(default_factory=dict)
@@ -78,13 +74,7 @@ class Aged:
 def aged(
     owned: Sequence[Item], aside: Sequence[Item], policies: Policies, held: HeldRecords, at: datetime, most: int
 ) -> Aged:
-    """Return the result of applying the policies to an owner's records.
-
-    Args:
-        owned: All records of the owner.
-        aside: Records set aside with an abandoned branch of a conversation.
-        most: Records to remove at once, not counting those that depend on them.
-    """
+    """Return the result of applying the policies: `most` records go at once, not counting those that depend on them."""
     # of two under one id, in a scope and set aside, the one in the scope says what stands on it
     items = [*aside, *owned]
     due = sorted(_due(items, policies, at), key=lambda pair: pair[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -13,8 +14,11 @@ from react_mem.memory.index.entries import whole_text
 from react_mem.memory.model.kinds import MESSAGE, SUMMARY
 from react_mem.memory.model.records import now
 from react_mem.memory.model.shown import HeldConversation, MemoryItem
-from react_mem.memory.rights.showing import cursor_of, read_cursor, records_by_id
+from react_mem.memory.rights.facade_part import FacadePart
+from react_mem.memory.rights.showing import cursor_of, read_cursor, records_by_id, shown
 from react_mem.memory.scopes.dialog import DialogMemoryStore
+from react_mem.memory.store.audit.audit_entries import AuditAction
+from react_mem.memory.store.audit.audit_log import note_action
 from react_mem.memory.store.conversation_listing import ConversationPlace
 from react_mem.memory.store.stored_text import storable
 
@@ -84,90 +88,98 @@ class AnswerSources(BaseModel):
     gone: int = Field(description="How many of them are not there any more.")
 
 
-async def page_of_conversations(
-    store: BaseStore, user_id: str, *, limit: int = 50, cursor: str = ""
-) -> ConversationPage:
-    """Return a page of an owner's conversations, the most recent first.
+class ConversationViews(FacadePart):
+    """Conversations as their owner sees them, and the reasons of an answer."""
 
-    Args:
-        store: The store. One that cannot list conversations reads every message for each page.
-        cursor: The `next_cursor` of the page before; empty for the first.
+    async def conversations(self, user_id: str, *, limit: int = 50, cursor: str = "") -> ConversationPage:
+        """Return a page of a user's conversations, the one with the latest message first.
 
-    Raises:
-        ValueError: If the cursor is not valid.
-    """
-    behind = ConversationPlace(*read_cursor(cursor, str, str)) if cursor else None
-    shown, total, more = await DialogMemoryStore(store).page(user_id, behind, limit)
-    return ConversationPage(
-        items=[_shortened(held) for _, held in shown],
-        next_cursor=cursor_of(*shown[-1][0]) if more else None,
-        total=total,
-    )
+        Args:
+            user_id: The owner.
+            limit: How many.
+            cursor: The `next_cursor` of the page before; empty for the first.
 
+        Raises:
+            ValueError: If the cursor is none of a list.
+        """
+        behind = ConversationPlace(*read_cursor(cursor, str, str)) if cursor else None
+        shown, total, more = await DialogMemoryStore(self.store).page(user_id, behind, limit)
+        return ConversationPage(
+            items=[_shortened(held) for _, held in shown],
+            next_cursor=cursor_of(*shown[-1][0]) if more else None,
+            total=total,
+        )
 
-async def show_conversation(
-    store: BaseStore, user_id: str, session_id: str, *, limit: int = 100, cursor: str = "", first_turn: int = 0
-) -> ConversationDetail | None:
-    """Return a conversation with its summaries and a page of its messages; None if the owner has no such conversation.
+    async def conversation(
+        self, user_id: str, session_id: str, *, limit: int = 100, cursor: str = "", first_turn: int = 0
+    ) -> ConversationDetail | None:
+        """Return a conversation with the tree of its summaries and a page of its messages, the oldest first.
 
-    Args:
-        limit: Messages of the page.
-        cursor: The `next_cursor` of the page before; empty for the first.
-        first_turn: The turn to begin with; earlier ones are left out.
+        Args:
+            user_id: The owner.
+            session_id: The conversation.
+            limit: How many messages.
+            cursor: The `next_cursor` of the page before; empty for the first.
+            first_turn: The first place to show.
 
-    Raises:
-        ValueError: If the cursor is not valid.
-    """
-    behind = read_cursor(cursor, int, str) if cursor else None
-    values = await _said_in(store, user_id, session_id)
-    messages = _messages(values)
-    if not messages:
-        return None
-    [held] = await DialogMemoryStore(store).conversations(user_id, values=values)
-    start = max(behind or (first_turn, ""), (first_turn, ""))
-    left = [one for one in messages if (int(one["turn"]), str(one["id"])) > start]
-    shown = left[:limit]
-    more = cursor_of(int(shown[-1]["turn"]), str(shown[-1]["id"])) if len(left) > limit else None
-    page = MessagePage(items=[_message(value) for value in shown], next_cursor=more, total=len(messages))
-    chain = [value for value in values if SUMMARY.matches(value) and value.get("chain")]
-    return ConversationDetail(conversation=_shortened(held), summaries=_trees(chain), messages=page)
+        Returns:
+            None where the user has no such conversation.
 
+        Raises:
+            ValueError: If the cursor is none of a list.
+        """
+        behind = read_cursor(cursor, int, str) if cursor else None
+        values = await _said_in(self.store, user_id, session_id)
+        messages = _messages(values)
+        if not messages:
+            return None
+        [held] = await DialogMemoryStore(self.store).conversations(user_id, values=values)
+        start = max(behind or (first_turn, ""), (first_turn, ""))
+        left = [one for one in messages if (int(one["turn"]), str(one["id"])) > start]
+        shown = left[:limit]
+        more = cursor_of(int(shown[-1]["turn"]), str(shown[-1]["id"])) if len(left) > limit else None
+        page = MessagePage(items=[_message(value) for value in shown], next_cursor=more, total=len(messages))
+        chain = [value for value in values if SUMMARY.matches(value) and value.get("chain")]
+        note_action(self.store, user_id, AuditAction.READ, {MESSAGE.name: len(shown)})
+        return ConversationDetail(conversation=_shortened(held), summaries=_trees(chain), messages=page)
 
-async def explain_answer(store: BaseStore, user_id: str, session_id: str, message_id: str) -> AnswerSources | None:
-    """Return the memories that stood in the prompt of an answer; None if the owner has no such answer.
+    async def explain_answer(self, user_id: str, session_id: str, message_id: str) -> AnswerSources | None:
+        """Return why an answer was given: the memories that stood in its prompt.
 
-    Args:
-        message_id: The answer, or its question: the id in the thread or of the record.
-    """
-    messages = _messages(await _said_in(store, user_id, session_id))
-    names = {message_id, MESSAGE.id(session_id, message_id)}
-    place = next((at for at, value in enumerate(messages) if value["id"] in names), None)
-    answer = next(
-        (at for at in range(len(messages) if place is None else place, len(messages)) if _is_answer(messages[at])), None
-    )
-    if answer is None:
-        return None
-    question = next((messages[at] for at in range(answer, -1, -1) if messages[at]["role"] == _USER), None)
-    used = [str(id_) for id_ in messages[answer].get("used") or ()]
-    found = await records_by_id(store, user_id, used)
-    at = now()
-    items = [found[id_] for id_ in used if id_ in found]
-    return AnswerSources(
-        answer=_message(messages[answer]),
-        question=None if question is None else _message(question),
-        used=[MemoryItem.of(one.namespace[2], one.key, one.value, at, updated_at=one.updated_at) for one in items],
-        gone=len(used) - len(items),
-    )
+        Args:
+            user_id: The owner.
+            session_id: The conversation.
+            message_id: The answer, or the question: by its id in the thread, or by its record.
+
+        Returns:
+            None where the user has no such answer.
+        """
+        messages = _messages(await _said_in(self.store, user_id, session_id))
+        names = {message_id, MESSAGE.id(session_id, message_id)}
+        place = next((at for at, value in enumerate(messages) if value["id"] in names), len(messages))
+        answers = (
+            at for at, value in enumerate(messages) if at >= place and value["role"] not in (_USER, "system", "tool")
+        )
+        if (answer := next(answers, None)) is None:
+            return None
+        question = next((messages[at] for at in range(answer, -1, -1) if messages[at]["role"] == _USER), None)
+        used = [str(id_) for id_ in messages[answer].get("used") or ()]
+        found = await records_by_id(self.store, user_id, used)
+        at = now()
+        items = [shown(found[id_], at) for id_ in used if id_ in found]
+        note_action(self.store, user_id, AuditAction.READ, Counter(item.kind for item in items))
+        return AnswerSources(
+            answer=_message(messages[answer]),
+            question=None if question is None else _message(question),
+            used=items,
+            gone=len(used) - len(items),
+        )
 
 
 async def _said_in(store: BaseStore, user_id: str, session_id: str) -> list[dict[str, Any]]:
     if not session_id or storable(session_id) != session_id:
         return []
     return await DialogMemoryStore(store).every(user_id, session_id=session_id)
-
-
-def _is_answer(value: Mapping[str, Any]) -> bool:
-    return value["role"] not in (_USER, "system", "tool")
 
 
 def _messages(values: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -50,11 +50,7 @@ async def read_forgotten(store: BaseStore, user_id: str, session_id: str) -> fro
 
 
 async def forgotten_changes(store: BaseStore, user_id: str, messages: Mapping[str, Iterable[str]]) -> list[Change]:
-    """Return the writes that note messages as forgotten, for the batch that forgets them.
-
-    Args:
-        messages: The record ids, by conversation.
-    """
+    """Return the writes that note messages, by conversation, as forgotten: for the batch that forgets them."""
     namespace = meta_namespace(user_id)
     sessions = sorted(messages)
     found = await store.abatch([GetOp(namespace, forgotten_key(session)) for session in sessions]) if sessions else []
@@ -82,9 +78,9 @@ class TurnUnsaid:
         self._sayings = Sayings(tuple(texts)) if texts else None
 
     def messages(self, records: Sequence[Message]) -> list[Message]:
-        """Return the redacted messages; messages of the assistant without any other content are left out.
+        """Return the redacted messages, without those of the assistant that say nothing else.
 
-        The user's messages stay, since the note of the turn names them, even with an empty text.
+        The user's stay, even empty: the note of the turn names them.
         """
         if self._sayings is None:
             return list(records)
@@ -147,14 +143,24 @@ async def checked(
     """Return the receipt of an erasure with its checks.
 
     Args:
-        checkpointer: Keeps the threads; None where the caller does.
+        checkpointer: None where the caller keeps the threads.
         items: All records of the owner, as they were.
-        changes: The writes of the erasure.
         session_id: The conversation; None for the whole user.
         threads: The deleted threads.
         proof: Whether to search every table of the database, which may take a while.
     """
-    receipt, erased, asked = await asyncio.to_thread(_removed, items, changes)
+
+    def removed() -> tuple[Receipt, frozenset[str], list[str]]:
+        """Return the receipt of the writes, the ids of the removed records, and their texts."""
+        gone = {(change.namespace, change.key) for change in changes if change.value is None}
+        erased = [item for item in items if (item.namespace, item.key) in gone]
+        messages = sum(MESSAGE.matches(item.value) and item.value.get("role") == "user" for item in erased)
+        indexed = [kind for kind in KINDS.values() if kind.indexed]
+        # what is known before what was said
+        asked = [str(item.value.get("text") or "") for kind in indexed for item in erased if kind.matches(item.value)]
+        return receipt_of(items, changes, messages), frozenset(item.key for item in erased), asked
+
+    receipt, erased, asked = await asyncio.to_thread(removed)
 
     def says(item: Item) -> bool:
         return session_id is None or item.value.get("session_id") == session_id
@@ -168,28 +174,14 @@ async def checked(
     if proof:
         said = [str(item.value.get("text") or "") for item in items if item.key in erased]
         traces = Traces(encode(user_id), user_id, tuple(erased), tuple(threads), tuple(said), whole=session_id is None)
-        checks = (*checks, *await _everywhere(store, traces))
+        found = await capabilities(store).atraces(traces)
+        if found is not None:
+            checks += tuple(Check(name=one.name, hits=one.rows, problem=one.problem) for one in found)
+        else:
+            every = await store.asearch((), limit=WHOLE, refresh_ttl=False)
+            theirs = [item.key for item in every if traces.owner in item.namespace[1:2]]
+            checks += (check("items", [key for key in theirs if traces.whole or key in traces.keys]),)
     return receipt.model_copy(update={"checks": checks})
-
-
-async def _everywhere(store: BaseStore, traces: Traces) -> list[Check]:
-    """Search everything that the store holds, of any owner."""
-    if (found := await capabilities(store).atraces(traces)) is not None:
-        return [Check(name=one.name, hits=one.rows, problem=one.problem) for one in found]
-    items = await store.asearch((), limit=WHOLE, refresh_ttl=False)
-    theirs = [item for item in items if traces.owner in item.namespace[1:2]]
-    return [check("items", [item.key for item in theirs if traces.whole or item.key in traces.keys])]
-
-
-def _removed(items: Sequence[Item], changes: Sequence[Change]) -> tuple[Receipt, frozenset[str], list[str]]:
-    """Return the receipt of writes, the ids of the removed records, and their texts."""
-    gone = {(change.namespace, change.key) for change in changes if change.value is None}
-    erased = [item for item in items if (item.namespace, item.key) in gone]
-    messages = sum(MESSAGE.matches(item.value) and item.value.get("role") == "user" for item in erased)
-    indexed = [kind for kind in KINDS.values() if kind.indexed]
-    # what is known before what was said
-    asked = [str(item.value.get("text") or "") for kind in indexed for item in erased if kind.matches(item.value)]
-    return receipt_of(items, changes, messages), frozenset(item.key for item in erased), asked
 
 
 async def _attachments(

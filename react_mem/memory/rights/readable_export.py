@@ -50,11 +50,7 @@ def text_of_record(entry: Mapping[str, Any]) -> str:
 
 
 def told_of_record(record: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
-    """Return the details shown with a record: its times, origin, successor and other wordings.
-
-    Args:
-        texts: The texts of the export's records, by id.
-    """
+    """Return the details shown with a record: its times, origin, successor (by `texts`) and other wordings."""
     told = [f"{name} {str(record[field])[:19]}" for field, name in _TIMES.items() if record.get(field)]
     if record.get("origin"):
         told.append(f"origin: {record['origin']}")
@@ -190,11 +186,7 @@ def markdown_export(lines: Iterable[str]) -> Iterator[str]:
 
 
 def exported_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the export lines in a Markdown file; none of any other file.
-
-    Args:
-        lines: The lines of the file.
-    """
+    """Yield the export lines among the lines of a Markdown file; none of any other file."""
     for line in lines:
         if found := _LINE.fullmatch(line):
             yield found[1]

@@ -23,7 +23,8 @@ from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import now, record_id
 from react_mem.memory.rights.aging import Aged, Policies, aged
-from react_mem.memory.rights.erasure import forget_caches, spoken_in
+from react_mem.memory.rights.erasure import spoken_in
+from react_mem.memory.rights.facade_part import forget_caches
 from react_mem.memory.rights.forgotten import forgotten_changes, without_forgotten
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.store.attachments import unattached
@@ -46,11 +47,7 @@ Checkpointer = BaseCheckpointSaver[Any] | None
 
 @dataclass(frozen=True)
 class Retained:
-    """Report of retention, or of its dry run.
-
-    `removed` counts by kind, `held` counts due records under a legal hold, `conversations` those without a message
-    left, `users` those with due records. `problems` quote nobody.
-    """
+    """Report of retention, or of its dry run; `removed` counts by kind, `problems` quote nobody."""
 
     removed: Mapping[str, int] = field(default_factory=dict)
     rewritten: int = 0
@@ -100,10 +97,8 @@ async def retain(
     """Remove the records of a user beyond the policies' ages and maxima, a bounded number at a time.
 
     Args:
-        checkpointer: Keeps the threads; without it ended threads stay.
+        checkpointer: Without it ended threads stay.
         policies: The settings of each agent; records of other agents go only with their sources.
-        at: The time of the run; the present by default.
-        dry_run: Whether to count only.
         batch: Records removed in one write, dependents not counted.
     """
     total, moment = Retained(), at or now()

@@ -60,20 +60,17 @@ class Unsaid:
         for fact in others:
             for id_ in _said_in(fact):
                 self._standing.setdefault(id_, []).append(fact.text)
-        self._left: dict[str, str] = {item.key: self._said(item) for item in messages}
-        self._cut = {
+        self.left: dict[str, str] = {item.key: self._said(item) for item in messages}
+        """Redacted texts of the messages."""
+        self.cut = {
             item.key
             for item in messages
-            if self._left[item.key] != whole_text(item.value) or self._is_captioned(item.value)
+            if self.left[item.key] != whole_text(item.value) or self._is_captioned(item.value)
         }
-        self.erased |= {id_ for id_ in self._cut if not self._left[id_]}
-        self.messages = sum(item.key in self._cut for item, _ in theirs)
+        """Messages that are shortened or emptied."""
+        self.erased |= {id_ for id_ in self.cut if not self.left[id_]}
+        self.messages = sum(item.key in self.cut for item, _ in theirs)
         self.facts = named
-
-    @property
-    def cut(self) -> frozenset[str]:
-        """Ids of messages that are shortened or emptied."""
-        return frozenset(self._cut)
 
     def value(self, item: Item) -> Value | None:
         """Return the redacted value of a record: None where nothing is left, the same value where nothing changes."""
@@ -96,12 +93,11 @@ class Unsaid:
             case WhenUnsaid.REWRITTEN:
                 rewritten = {MESSAGE: self._message, FACT: self._fact, PENDING: self._pending, FILE: self._file}
                 return rewritten.get(kind, self._retold)(item)
-            case WhenUnsaid.GONE_IF_TOLD:
-                return None if any(map(self._sayings.tell, _sentences(item.value))) else item.value
-            case WhenUnsaid.GONE:
-                return None if any(map(self._sayings.hint, _sentences(item.value))) else item.value
             case WhenUnsaid.STAYS:
                 return item.value
+            case gone:
+                about = self._sayings.tell if gone is WhenUnsaid.GONE_IF_TOLD else self._sayings.hint
+                return None if any(map(about, _sentences(item.value))) else item.value
 
     def is_said(self, item: Item) -> bool:
         """Return true if a stored record states the forgotten facts."""
@@ -127,12 +123,8 @@ class Unsaid:
 
     def is_cut_from(self, value: str, item: Item) -> bool:
         """Return true if a message supported a value before its redaction and no longer does."""
-        after = self._left.get(item.key, "")
+        after = self.left.get(item.key, "")
         return share(value, [whole_text(item.value)]) == 1 and share(value, [after]) < 1
-
-    def text_left(self, id_: str) -> str:
-        """Return the redacted text of a message."""
-        return self._left.get(id_, "")
 
     def _is_captioned(self, value: Value) -> bool:
         """Return true if a caption in a message's content states the facts."""
@@ -166,9 +158,7 @@ class Unsaid:
         return self._sayings.without(text, by_user=True, tells=lambda one: one == best[2])
 
     def _message(self, item: Item) -> Value:
-        left = self._left.get(item.key)
-        if left is None:
-            left = self._said(item)
+        left = self.left[item.key] if item.key in self.left else self._said(item)
         changed: Value = led_without(item.value, self._sayings.hint)
         if left != whole_text(item.value):
             # what is not text, such as an image, has no words to keep; what was thought may say it in others
@@ -211,11 +201,11 @@ class Unsaid:
         """Return an episode or a summary with the sentences that its remaining sources support."""
         value, kind = item.value, kind_of(item.value)
         sources = [str(id_) for id_ in value.get("source_ids") or ()]
-        touched = bool(self._cut.intersection(sources))
+        touched = bool(self.cut.intersection(sources))
         if kind is SUMMARY and value.get("chain"):
             # made again by its conversation's chain
             return None if touched or any(map(self._sayings.hint, _sentences(value))) else value
-        known = [self._left[id_] for id_ in sources if self._left.get(id_)]
+        known = [self.left[id_] for id_ in sources if self.left.get(id_)]
 
         def goes(sentence: str) -> bool:
             return self._sayings.hint(sentence) or (touched and share(sentence, known) < _BORNE_OUT)
@@ -237,7 +227,7 @@ class Unsaid:
         # whoever is reading it may have the words before them, of its messages, of those before it or of a memory
         free = {**value, "claimed_by": "", "claimed_until": None}
         text = self._sayings.without(str(value.get("text") or ""), by_user=True)
-        if not self._cut.intersection(sources) and text == value.get("text"):
+        if not self.cut.intersection(sources) and text == value.get("text"):
             return free if value.get("claimed_by") else value
         left = [id_ for id_ in sources if id_ not in self.erased]
         return {**free, "text": text, "steps": [], "source_ids": left} if left else None

@@ -44,13 +44,7 @@ _MAX_SUMMARIES = 1_000
 
 @dataclass(frozen=True)
 class Evidence:
-    """A fact or an episode as evidence.
-
-    Args:
-        about: The subject.
-        text: The text; of a fact the user's own words.
-        at: When it was last said.
-    """
+    """A fact, in the user's own words, or an episode as evidence, and when it was last said."""
 
     id: str
     about: str
@@ -60,13 +54,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Memories:
-    """Memories of a run.
-
-    Args:
-        facts: Current facts that a model extracted.
-        former: Facts that have ended.
-        summaries: For each message id, the id of the summary that covers the message.
-    """
+    """Memories of a run: extracted facts, ended ones, episodes, and the id of the summary by message."""
 
     facts: Sequence[Fact] = ()
     former: Sequence[Fact] = ()
@@ -81,9 +69,6 @@ class Memories:
             *(Evidence(one.id, "user", one.text, one.created_at) for one in self.episodes),
         ]
         return sorted(found, key=lambda one: (one.at, one.id))
-
-    def summaries_of(self, sources: Iterable[str]) -> list[str]:
-        return sorted({self.summaries[source] for source in sources if source in self.summaries})
 
 
 async def read_memories(store: BaseStore, user_id: str) -> Memories:
@@ -180,7 +165,14 @@ def question_about(group: Sequence[Evidence], model: str) -> ModelQuestion[Check
         {"id": alias, "date": f"{one.at:%Y-%m-%d}", **({} if _is_user(one) else {"about": one.about}), "text": one.text}
         for alias, one in aliases.items()
     ]
-    return ModelQuestion("consolidate_facts", as_lines("memories", shown), _schema(list(aliases)), read)
+    item = {
+        "sources": {"type": "array", "items": {"type": "string", "enum": list(aliases)}},
+        "form": {"type": "string", "enum": list(_FORMS)},
+        "text": {"type": "string"},
+    }
+    items = {"items": {"type": "array", "items": object_schema(item)}}
+    schema = object_schema(items, "knowledge", "What the memories come to together.")
+    return ModelQuestion("consolidate_facts", as_lines("memories", shown), schema, read)
 
 
 def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:
@@ -213,18 +205,6 @@ def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:
 
 def _is_user(one: Evidence) -> bool:
     return normalise(one.about) == "user"
-
-
-def _schema(aliases: Sequence[str]) -> dict[str, Any]:
-    item = object_schema(
-        {
-            "sources": {"type": "array", "items": {"type": "string", "enum": list(aliases)}},
-            "form": {"type": "string", "enum": list(_FORMS)},
-            "text": {"type": "string"},
-        }
-    )
-    items = {"items": {"type": "array", "items": item}}
-    return object_schema(items, "knowledge", "What the memories come to together.")
 
 
 _MAX_LINKS = 8
@@ -284,7 +264,7 @@ def _record(
     before = known.get(id_)
     cited = {*drawn.source_ids}
     sources = [one for one in (*memories.facts, *memories.episodes) if one.id in cited]
-    messages = [source for one in sources for source in one.source_ids]
+    summaries = {memories.summaries[id_] for one in sources for id_ in one.source_ids if id_ in memories.summaries}
     return Knowledge(
         id=id_,
         text=drawn.text,
@@ -293,7 +273,7 @@ def _record(
         proofs=drawn.proofs,
         confidence=confidence(drawn.proofs, drawn.against),
         made_by=drawn.made_by,
-        links=tuple(Reference(to=one) for one in memories.summaries_of(messages)[:_MAX_LINKS]),
+        links=tuple(Reference(to=one) for one in sorted(summaries)[:_MAX_LINKS]),
         created_at=before.created_at if before is not None else now(),
         session_id="",
         agent_id=before.agent_id if before is not None else agent_id,
@@ -304,9 +284,7 @@ def _record(
 
 def _is_known(record: Knowledge, known: Iterable[Knowledge]) -> bool:
     """Return true if a model has already drawn knowledge of the same form from the same memories."""
-    if record.made_by == "rules":
-        return False
-    return any(
+    return record.made_by != "rules" and any(
         one.id != record.id and one.form == record.form and set(record.source_ids) <= set(one.source_ids)
         for one in known
         if one.made_by != "rules"

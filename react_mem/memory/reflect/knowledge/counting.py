@@ -33,15 +33,9 @@ _MARKS = " .!?;:,…。！？、，"
 
 @dataclass(frozen=True)
 class Drawn:
-    """Knowledge before it is a record.
+    """Knowledge before it is a record: `proofs` and `against` count all memories for and against it.
 
-    Args:
-        about: The subject, normalised.
-        source_ids: The supporting memories, at most `MAX_SOURCES`.
-        proofs: Number of all supporting memories.
-        against: Number of contradicting memories.
-        made_by: `rules`, or the name of the model.
-        key: Stable identity while the text changes; empty where the text is the identity.
+    `key` is its identity while the text changes; empty where the text is the identity.
     """
 
     form: Form
@@ -61,12 +55,7 @@ def counted(facts: Sequence[Fact], former: Sequence[Fact], episodes: Sequence[Ep
 
 @dataclass(frozen=True)
 class _Said:
-    """A fact with its words.
-
-    Args:
-        text: The text in NFKC form.
-        words: Folded words, each with its end in the text.
-    """
+    """A fact with its text in NFKC form and its folded words, each with its end in the text."""
 
     fact: Fact
     text: str

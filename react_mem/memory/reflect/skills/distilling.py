@@ -32,14 +32,7 @@ NEVER = "`{tool}` has failed each time: do without it"
 
 @dataclass(frozen=True)
 class Lesson:
-    """A repeated failure and its remedy.
-
-    Args:
-        tool: The failing tool.
-        first: The tool to use before it; empty for no remedy.
-        traces: The turns with this failure.
-        holds: True while no turn contradicts.
-    """
+    """A repeated failure of a tool and the tool to use before it, if any; it holds until a turn contradicts."""
 
     tool: str
     first: str
@@ -57,14 +50,15 @@ def lessons(traces: Sequence[Trace]) -> list[Lesson]:
     found: list[Lesson] = []
     for tool in sorted({step.tool for trace in traces for step in trace.steps if not step.success}):
         failed = tuple(trace for trace in traces if any(s.tool == tool and not s.success for s in trace.steps))
-        works = any(tool in trace.tools for trace in traces)
+        before = [trace.tools[: trace.tools.index(tool)] for trace in traces if tool in trace.tools]
         remedies: dict[str, list[Trace]] = defaultdict(list)
         for trace in failed:
             for first in _remedies(tool, trace):
                 remedies[first].append(trace)
-        of_the_tool = [Lesson(tool, "", failed, holds=not works)]
+        of_the_tool = [Lesson(tool, "", failed, holds=not before)]
+        # where it worked without the other before it, its failures were bad luck
         of_the_tool += [
-            Lesson(tool, first, tuple(helped), holds=_always_before(first, tool, traces))
+            Lesson(tool, first, tuple(helped), holds=all(first in tools for tools in before))
             for first, helped in remedies.items()
         ]
         held = [lesson for lesson in of_the_tool if lesson.holds]
@@ -86,24 +80,12 @@ def _remedies(tool: str, trace: Trace) -> Iterable[str]:
     return dict.fromkeys(reversed(between))
 
 
-def _always_before(first: str, tool: str, traces: Iterable[Trace]) -> bool:
-    """Return true if the tool never worked without the other before it; else its failures were bad luck."""
-    worked = [trace.tools[: trace.tools.index(tool)] for trace in traces if tool in trace.tools]
-    return all(first in before for before in worked)
-
-
 _MAX_PREFERENCES = 3
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Patterns in the turns for one kind of task, before wording.
-
-    Args:
-        traces: The turns, the oldest first.
-        procedures: Procedures, the best first.
-        lessons: Lessons, refuted ones included.
-    """
+    """Patterns in the turns for one kind of task, before wording; refuted lessons included."""
 
     task_type: str
     traces: Sequence[Trace]
@@ -112,9 +94,10 @@ class Findings:
 
     def drafted_lessons(self, tools: Collection[str]) -> list[SkillDraft]:
         """Return drafts of the lessons that hold and that no procedure already implies."""
-        found = [lesson for lesson in self.lessons if lesson.holds and not self._implies(lesson)]
         return [
-            _lesson(self.task_type, (lesson.tool, lesson.first), lesson.text, lesson.traces, tools) for lesson in found
+            _lesson(self.task_type, (one.tool, one.first), one.text, one.traces, tools)
+            for one in self.lessons
+            if one.holds and not self._implies(one)
         ]
 
     @property
@@ -124,16 +107,13 @@ class Findings:
         return {lesson_id(self.task_type, lesson.tool, lesson.first) for lesson in over}
 
     def _implies(self, lesson: Lesson) -> bool:
-        order = [lesson.first, lesson.tool]
-        return any(match(order, procedure.tools) is not None for procedure in self.procedures)
+        return any(match([lesson.first, lesson.tool], one.tools) is not None for one in self.procedures)
 
 
 def find(traces: Sequence[Trace], tools: Collection[str]) -> list[Findings]:
-    """Find procedures and lessons by kind of task. Compute only: hundreds of turns take a tenth of a second.
+    """Find procedures and lessons by kind of task; those with other tools than the agent's are dropped.
 
-    Args:
-        traces: The turns of one agent with one user, the oldest first.
-        tools: The agent's tools; procedures with other tools are dropped.
+    Compute only: hundreds of turns, the oldest first, take a tenth of a second.
     """
     kinds: dict[str, list[Trace]] = {}
     for trace in traces:
@@ -151,13 +131,7 @@ def find(traces: Sequence[Trace], tools: Collection[str]) -> list[Findings]:
 def distil(
     found: Findings, wanted: Sequence[Procedure], said: Proposals | None, tools: Collection[str]
 ) -> Checked[SkillDraft]:
-    """Put procedures into words: the model's where they pass the checks, else plain ones.
-
-    Args:
-        wanted: The procedures to word.
-        said: The model's proposals, by position in `wanted`; None without a model.
-        tools: The agent's tools.
-    """
+    """Put `wanted` procedures into words: the model's where they pass the checks, else plain ones."""
     drafts: list[SkillDraft] = []
     refused: list[str] = []
     for place, procedure in enumerate(wanted):

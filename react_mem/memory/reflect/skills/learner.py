@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -18,7 +18,7 @@ from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.skills import Skill, Worths
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
-from react_mem.memory.reflect.skills.distilling import Findings, distil, find
+from react_mem.memory.reflect.skills.distilling import distil, find
 from react_mem.memory.reflect.skills.skill_drafts import (
     MAX_SOURCES,
     SkillDraft,
@@ -28,7 +28,7 @@ from react_mem.memory.reflect.skills.skill_drafts import (
     texts_of,
     tools_of,
 )
-from react_mem.memory.reflect.skills.traces import MIN_SUPPORT, Experience, Trace, match, read_experience
+from react_mem.memory.reflect.skills.traces import MIN_SUPPORT, Experience, match, read_experience
 
 if TYPE_CHECKING:
     from react_mem.memory.facade import MemoryFacade
@@ -47,11 +47,7 @@ _UNTRIED: Mapping[str, object] = {"trials": 0, "successes": 0, "shown": Worths()
 
 @dataclass(frozen=True)
 class KnownSkill:
-    """The skills of a user, archived ones included.
-
-    Args:
-        last_used: Time of the last use by skill id; unused skills are missing.
-    """
+    """The skills of a user, archived ones included, with the time of the last use by id."""
 
     skills: Sequence[Skill]
     last_used: Mapping[str, datetime]
@@ -79,7 +75,9 @@ class KnownSkill:
             return with_controls(draft.skill.model_copy(update={"agent_id": agent_id}), self.skills)
         if not known.source_ids:
             return None
-        new = self._new(known, draft.evidence.traces)
+        since = self.last_used.get(known.id) if known.status == "archived" else None
+        traces = [one for one in draft.evidence.traces if one.id not in known.source_ids]
+        new = [one for one in traces if since is None or one.at > since]
         if known.status == "archived":
             # that it works is known of what is of no use: turns that succeeded with its tools do not speak for it
             if len(new) < MIN_SUPPORT or is_useless(known):
@@ -98,10 +96,6 @@ class KnownSkill:
         ]
         sources = tuple(dict.fromkeys([*known.source_ids, *(trace.id for trace in own)]))[:MAX_SOURCES]
         return known.model_copy(update={"source_ids": sources, "origin": origin(own, [known.origin])})
-
-    def _new(self, known: Skill, traces: Iterable[Trace]) -> list[Trace]:
-        since = self.last_used.get(known.id) if known.status == "archived" else None
-        return [t for t in traces if t.id not in known.source_ids and (since is None or t.at > since)]
 
 
 def _is_same(skill: Skill, new: Skill) -> bool:
@@ -174,7 +168,11 @@ class Learning(Strategy[SkillDraft]):
             drafts += [*(one for one in plain.drafts if one not in new), *kind.drafted_lessons(self._tools)]
             refused += plain.refused
             if new:
-                questions.append(self._asked(kind, new))
+                ids = {one.skill.id for one in new}
+                wanted = [one for one in kind.procedures if procedure_id(kind.task_type, one.tools) in ids]
+                failed = [trace for trace in kind.traces if not all(step.success for step in trace.steps)]
+                check = partial(distil, kind, wanted, tools=self._tools)
+                questions.append(Asked(question_about(kind.task_type, wanted, failed, check), otherwise=new))
         return Gathered(Checked(drafts, refused), questions)
 
     async def merge(
@@ -190,17 +188,11 @@ class Learning(Strategy[SkillDraft]):
         for skill in list(after.values()):
             if self._is_over(skill) or is_outdone(skill, after.values()):
                 after[skill.id] = skill.model_copy(update={"status": "archived"})
-        for id_, skill in after.items():
-            _tell(report, before.get(id_), skill)
+        followed = {id_ for id_, skill in before.items() if skill.status != "archived"}
+        report.stored += [one.text for id_, one in after.items() if one.status != "archived" and id_ not in followed]
+        report.retired += [one.text for id_, one in after.items() if one.status == "archived" and id_ in followed]
         changed = [skill for id_, skill in after.items() if skill != before.get(id_)]
         return [put(self.user_id, skill) for skill in changed]
-
-    def _asked(self, kind: Findings, new: Sequence[SkillDraft]) -> Asked[SkillDraft]:
-        ids = {one.skill.id for one in new}
-        wanted = [one for one in kind.procedures if procedure_id(kind.task_type, one.tools) in ids]
-        failed = [trace for trace in kind.traces if not all(step.success for step in trace.steps)]
-        check = partial(distil, kind, wanted, tools=self._tools)
-        return Asked(question_about(kind.task_type, wanted, failed, check), otherwise=new)
 
     def _is_over(self, skill: Skill) -> bool:
         """Return true if a learnt skill is refuted or one of its tools is gone."""
@@ -212,11 +204,3 @@ class Learning(Strategy[SkillDraft]):
         where = SKILL.namespace(self.user_id)
         found = await self.store.asearch(where, filter={"kind": SKILL.name}, limit=MAX_SKILLS, refresh_ttl=False)
         return [Skill.from_value(item.value) for item in found]
-
-
-def _tell(report: Report, before: Skill | None, after: Skill) -> None:
-    was, is_ = before is not None and before.status != "archived", after.status != "archived"
-    if is_ and not was:
-        report.stored.append(after.text)
-    elif was and not is_:
-        report.retired.append(after.text)

@@ -10,6 +10,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import OUTCOME
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.skills import Skill, TurnOutcome
+from react_mem.memory.reflect.skills.skill_drafts import tools_of
 from react_mem.memory.reflect.skills.traces import match
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import announce, put_work, upkeep
@@ -93,11 +94,7 @@ async def record_turn(
 
 
 def kind_followed(kinds: Mapping[str, Sequence[str]], steps: Sequence[Mapping[str, Any]]) -> str:
-    """Return the kind of task of the skill that a turn followed; empty for none.
-
-    Args:
-        kinds: The tools of a skill by kind of task.
-        steps: The agent's steps in order, each with `action` and `error`.
+    """Return the kind of task of the skill that a turn followed, given the tools by kind; empty for none.
 
     >>> kind_followed({"shop": ["find", "order"]}, [{"action": n, "error": ""} for n in ("find", "look", "order")])
     'shop'
@@ -112,15 +109,13 @@ def uses_of(skills: Sequence[Skill], steps: Sequence[Mapping[str, Any]], *, succ
     If one skill's steps are a part of another's, only the longer one counts: the shorter one's gap would never show.
     """
     uses = {skill.id: use for skill in skills if (use := use_of(skill, steps, success=success)) is not None}
-    went_through = [[step.tool for step in skill.tool_sops] for skill in skills if uses.get(skill.id)]
+    went_through = [tools_of(skill) for skill in skills if uses.get(skill.id)]
 
-    def is_part(skill: Skill) -> bool:
-        own = [step.tool for step in skill.tool_sops]
+    def is_part(own: Sequence[str]) -> bool:
         return any(len(own) < len(other) and match(own, other) is not None for other in went_through)
 
-    return {
-        skill.id: uses[skill.id] for skill in skills if skill.id in uses and not (uses[skill.id] and is_part(skill))
-    }
+    tools = {skill.id: tools_of(skill) for skill in skills}
+    return {id_: use for id_, use in uses.items() if not (use and is_part(tools[id_]))}
 
 
 def use_of(skill: Skill, steps: Sequence[Mapping[str, Any]], *, success: bool) -> bool | None:
@@ -129,7 +124,7 @@ def use_of(skill: Skill, steps: Sequence[Mapping[str, Any]], *, success: bool) -
     It was followed if all its steps went well in order: then the turn's success is the skill's. It failed if a due step
     failed and the agent went on with another tool. A turn that merely begins alike does not count.
     """
-    due = [step.tool for step in skill.tool_sops]
+    due = tools_of(skill)
     if not due:
         return None
     failing = False

@@ -35,12 +35,7 @@ def vocabulary(tools: Iterable[str], task_type: str, traces: Iterable[Trace]) ->
 
 
 def use_when(task_type: str, tools: Sequence[str], evidence: SkillEvidence) -> str:
-    """Return the occasion of a procedure: the kind of task, and the words common to all its requests.
-
-    Args:
-        task_type: The kind of task; may be empty.
-        evidence: The turns, which decide on the allowed words.
-    """
+    """Return the occasion of a procedure: the kind of task, and the words common to all its requests."""
     what = TASK.format(task_type=task_type) if task_type else REQUEST
     shared = frozenset.intersection(*(frozenset(index_terms(trace.goal)) for trace in evidence.traces))
     words = [
@@ -59,14 +54,9 @@ def use_when(task_type: str, tools: Sequence[str], evidence: SkillEvidence) -> s
 
 def actions(tools: Sequence[str], traces: Sequence[Trace]) -> tuple[str, ...]:
     """Return the arguments of each tool by name, never by value."""
-    taken = [_taken(tools, trace) for trace in traces]
+    # these are turns that cover the tools
+    taken = [[trace.done[place] for place in match(tools, trace.tools) or ()] for trace in traces]
     return tuple(_action(place, tools, taken) for place in range(len(tools)))
-
-
-def _taken(tools: Sequence[str], trace: Trace) -> list[StepExperience]:
-    places = match(tools, trace.tools)
-    assert places is not None  # noqa: S101 - these are turns that cover the tools
-    return [trace.done[place] for place in places]
 
 
 def _action(place: int, tools: Sequence[str], taken: Sequence[Sequence[StepExperience]]) -> str:
@@ -86,12 +76,11 @@ def _is_from(source: int, place: int, name: str, steps: Sequence[StepExperience]
         # to do what a page says is nothing to learn
         return False
     given = list(values(steps[place].input[name]))
-    return bool(given) and all(len(value) >= _MIN_COPIED and _is_in(value, steps[source].output) for value in given)
-
-
-def _is_in(value: str, output: str) -> bool:
     # "kettle-1" does not come from "reserved-kettle-1"
-    return re.search(rf"(?<![\w-]){re.escape(value)}(?![\w-])", output) is not None
+    return bool(given) and all(
+        len(one) >= _MIN_COPIED and re.search(rf"(?<![\w-]){re.escape(one)}(?![\w-])", steps[source].output)
+        for one in given
+    )
 
 
 def _is_name(name: str) -> bool:

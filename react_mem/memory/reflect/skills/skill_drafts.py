@@ -31,11 +31,7 @@ SECRET = re.compile(
 
 
 class SkillEvidence:
-    """The turns behind a text.
-
-    Args:
-        vocabulary: Texts whose words are always allowed: names of tools, arguments and tasks.
-    """
+    """The turns behind a text; the words of `vocabulary` (names of tools, arguments and tasks) are always allowed."""
 
     def __init__(self, traces: Sequence[Trace], vocabulary: Iterable[str]) -> None:
         self.traces = traces
@@ -176,13 +172,7 @@ class Proposals:
 def question_about(
     task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace], check: Callable[[Proposals], T]
 ) -> ModelQuestion[T]:
-    """Return the question for the words of procedures and lessons.
-
-    Args:
-        procedures: At least one.
-        failed: Turns with a failed step.
-        check: Turns the answer into checked drafts.
-    """
+    """Return the question for the words of procedures and lessons; `check` turns the answer into checked drafts."""
     tools = sorted({step.tool for trace in failed for step in trace.steps if not step.success})
     orders = [{"name": f"p{n}", "task_type": task_type, "tools": one.tools} for n, one in enumerate(procedures)]
     turns = [{"procedure": f"p{n}", **_shown(t)} for n, one in enumerate(procedures) for t in one.traces[-_SHOWN:]]
@@ -210,22 +200,16 @@ def _shown(trace: Trace) -> dict[str, Any]:
 
 
 def _schema(procedures: int, tools: Sequence[str]) -> dict[str, Any]:
-    texts = {"type": "array", "items": {"type": "string"}}
     text = {"type": "string"}
-    skill = {
-        "procedure": {"type": "string", "enum": [f"p{place}" for place in range(procedures)]},
-        "use_when": text,
-        "actions": texts,
-        "preferences": texts,
-    }
+    texts = {"type": "array", "items": text}
+    names = {"type": "string", "enum": [f"p{place}" for place in range(procedures)]}
+    skill = {"procedure": names, "use_when": text, "actions": texts, "preferences": texts}
     # an enum may not be empty
     lesson = {"tool": {"type": "string", "enum": tools or [""]}, "text": text}
-    lists = {"skills": skill, "lessons": lesson}
-    return object_schema(
-        {name: {"type": "array", "items": object_schema(item)} for name, item in lists.items()},
-        "learnt",
-        "What was learnt.",
-    )
+    lists = {
+        name: {"type": "array", "items": object_schema(one)} for name, one in (("skills", skill), ("lessons", lesson))
+    }
+    return object_schema(lists, "learnt", "What was learnt.")
 
 
 def _read(said: Mapping[str, Any]) -> Proposals:

@@ -71,11 +71,7 @@ class Trace(LoggedTurn):
 
 @dataclass(frozen=True)
 class Experience:
-    """Latest traces of an agent for a user, the oldest first.
-
-    Args:
-        last_used: Time of the last use by skill id; unused skills are missing.
-    """
+    """Latest traces of an agent for a user, the oldest first, with the time of the last use of each skill."""
 
     traces: Sequence[Trace] = ()
     last_used: Mapping[str, datetime] = field(default_factory=dict)
@@ -93,15 +89,9 @@ def match(wanted: Sequence[str], done: Sequence[str]) -> list[int] | None:
     >>> match("ac", "abc"), match("ca", "abc")
     ([0, 2], None)
     """
-    places: list[int] = []
-    start = 0
-    for one in wanted:
-        try:
-            start = list(done).index(one, start) + 1
-        except ValueError:
-            return None
-        places.append(start - 1)
-    return places
+    left = enumerate(done)
+    places = [next((place for place, other in left if other == one), -1) for one in wanted]
+    return None if -1 in places else places
 
 
 def values(given: Any) -> Iterator[str]:
@@ -170,10 +160,6 @@ def procedures(
     A procedure is an ordered subsequence of the successful tool calls of at least `MIN_SUPPORT` turns. The common steps
     of all successful turns are one procedure if they explain enough of the turns; else the turns are split by a tool,
     and each part is searched by itself.
-
-    Args:
-        traces: Successful and failed turns, the oldest first.
-        shortest: Minimum number of tools.
     """
     every = list(traces)
     found: list[Procedure] = []
@@ -205,8 +191,7 @@ def _in_order(
 ) -> Procedure | None:
     """Return the steps that have one order in nearly all turns; None for none.
 
-    Of the others the step that agrees least goes first: a step of the procedure disagrees with detours only, a detour
-    with all steps.
+    The step that agrees least goes first: a step of the procedure disagrees with detours only, a detour with all steps.
     """
     wanted = set(shared)
     places = [{step: place for place, step in enumerate(_steps(turn))} for turn in turns]
@@ -235,9 +220,4 @@ def _explains(one: Procedure, turns: Sequence[Trace], every: Iterable[Trace]) ->
 
 def _steps(turn: Trace) -> list[_Step]:
     """Return the successful tools of a turn, numbered by use, so that a procedure may use a tool twice."""
-    seen: Counter[str] = Counter()
-    found = []
-    for tool in turn.tools:
-        seen[tool] += 1
-        found.append((tool, seen[tool]))
-    return found
+    return [(tool, turn.tools[:place].count(tool) + 1) for place, tool in enumerate(turn.tools)]

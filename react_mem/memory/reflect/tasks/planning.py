@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, get_args
 
@@ -31,10 +31,9 @@ _STATUSES = frozenset(get_args(TaskStatus))
 
 @dataclass(frozen=True)
 class Plan:
-    """A usable plan.
+    """A usable plan; its graph has no steps where the request needs none.
 
     Args:
-        graph: The task graph; without steps where the request needs none.
         goes_on: True if it continues the known task.
         repairs: Descriptions of the dropped errors.
         proofs: Quoted proof of completion by step id.
@@ -47,11 +46,7 @@ class Plan:
 
 
 def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
-    """Read a plan, repaired where that is safe.
-
-    Args:
-        answer: The model's answer:
-            `{"goal", "goes_on", "steps": [{"id", "description", "depends_on", "status", "proof", "tool"}]}`.
+    """Read a model's plan, repaired where that is safe; steps that say the same become one.
 
     Raises:
         InvalidOutput: If it is no plan.
@@ -63,16 +58,56 @@ def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
     rows = answer.get("steps")
     if not isinstance(rows, list):
         raise InvalidOutput("the model's answer is not a plan: it has no steps", as_json(answer))
-    reader = _PlanReader(tools)
-    for step in rows[:MAX_STEPS]:
-        reader.read(step)
-    if rows and not reader.steps:
+    steps: dict[str, Step] = {}
+    repairs: list[str] = []
+    proofs: dict[str, str] = {}
+    by_text: dict[str, str] = {}
+    same: dict[str, str] = {}
+    for said in rows[:MAX_STEPS]:
+        description = _line(said.get("description")) if isinstance(said, Mapping) else ""
+        text = normalise(description)
+        if not isinstance(said, Mapping) or not text:
+            repairs.append("a step that says nothing")
+            continue
+        id_ = _name(said.get("id"))
+        if text in by_text:
+            same.setdefault(id_, by_text[text])
+            repairs.append(f"step {id_ or '?'} says what step {by_text[text]} says")
+            continue
+        if not id_ or id_ in steps:
+            if id_:
+                repairs.append(f"two steps are called {id_}")
+            id_ = next(str(n) for n in range(1, MAX_STEPS + 2) if str(n) not in steps)
+        by_text[text] = id_
+        if isinstance(proof := said.get("proof"), str) and proof.strip():
+            proofs[id_] = proof
+        before, status, tool = said.get("depends_on"), said.get("status", "pending"), said.get("tool") or ""
+        if status not in _STATUSES:
+            repairs.append(f"step {id_} has a status that there is not")
+        if tool and tool not in tools:
+            repairs.append(f"step {id_} names a tool that there is not")
+        steps[id_] = Step(
+            id=id_,
+            description=description,
+            depends_on=tuple(map(str, before)) if isinstance(before, list) else (),
+            status=status if status in _STATUSES else "pending",
+            error=_line(said.get("error")) if status == "failed" else "",
+            tool=tool if tool in tools else "",
+        )
+    if rows and not steps:
         raise InvalidOutput("the model's answer is not a plan: none of its steps says what to do", as_json(answer))
     if len(rows) > MAX_STEPS:
-        reader.repairs.append(f"more than {MAX_STEPS} steps")
-    goal = _line(answer.get("goal"))
-    graph, repairs = woven(goal or reader.first(), reader.resolved())
-    return Plan(graph, answer.get("goes_on") is True, (*reader.repairs, *repairs), reader.proofs)
+        repairs.append(f"more than {MAX_STEPS} steps")
+
+    def id_of(name: str) -> str:
+        # models also name a step by its description
+        known = _name(name)
+        return known if known in steps else same.get(known) or by_text.get(normalise(_line(name)), known)
+
+    resolved = [replace(step, depends_on=tuple(map(id_of, step.depends_on))) for step in steps.values()]
+    first = next((step.description for step in resolved), "")
+    graph, dropped = woven(_line(answer.get("goal")) or first, resolved)
+    return Plan(graph, answer.get("goes_on") is True, (*repairs, *dropped), proofs)
 
 
 def continues(plan: Plan, task: TaskGraph) -> bool:
@@ -80,67 +115,6 @@ def continues(plan: Plan, task: TaskGraph) -> bool:
     known = {normalise(task.goal), *(normalise(step.description) for step in task.steps)}
     said = {normalise(plan.graph.goal), *(normalise(step.description) for step in plan.graph.steps)}
     return plan.goes_on and (not plan.graph.steps or not known.isdisjoint(said))
-
-
-class _PlanReader:
-    """Reader of a plan's steps; repeated steps become one."""
-
-    def __init__(self, tools: Collection[str]) -> None:
-        self.steps: dict[str, Step] = {}
-        self.repairs: list[str] = []
-        self.proofs: dict[str, str] = {}
-        self._tools = tools
-        self._by_text: dict[str, str] = {}
-        self._same: dict[str, str] = {}
-
-    def read(self, row: Any) -> None:
-        description = _line(row.get("description")) if isinstance(row, Mapping) else ""
-        text = normalise(description)
-        if not isinstance(row, Mapping) or not text:
-            self.repairs.append("a step that says nothing")
-            return
-        said = _name(row.get("id"))
-        if text in self._by_text:
-            self._same.setdefault(said, self._by_text[text])
-            self.repairs.append(f"step {said or '?'} says what step {self._by_text[text]} says")
-            return
-        id_ = said
-        if not id_ or id_ in self.steps:
-            if id_:
-                self.repairs.append(f"two steps are called {id_}")
-            id_ = next(str(n) for n in range(1, MAX_STEPS + 2) if str(n) not in self.steps)
-        self._by_text[text] = id_
-        if isinstance(proof := row.get("proof"), str) and proof.strip():
-            self.proofs[id_] = proof
-        before = row.get("depends_on")
-        status = row.get("status", "pending")
-        tool = row.get("tool") or ""
-        if status not in _STATUSES:
-            self.repairs.append(f"step {id_} has a status that there is not")
-        if tool and tool not in self._tools:
-            self.repairs.append(f"step {id_} names a tool that there is not")
-        self.steps[id_] = Step(
-            id=id_,
-            description=description,
-            depends_on=tuple(map(str, before)) if isinstance(before, list) else (),
-            status=status if status in _STATUSES else "pending",
-            error=_line(row.get("error")) if status == "failed" else "",
-            tool=tool if tool in self._tools else "",
-        )
-
-    def first(self) -> str:
-        return next((step.description for step in self.steps.values()), "")
-
-    def resolved(self) -> list[Step]:
-        """Return the steps with dependencies by id: models also name them by description."""
-        return [
-            Step(**{**vars(step), "depends_on": tuple(map(self._id_of, step.depends_on))})
-            for step in self.steps.values()
-        ]
-
-    def _id_of(self, name: str) -> str:
-        id_ = _name(name)
-        return id_ if id_ in self.steps else self._same.get(id_) or self._by_text.get(normalise(_line(name)), id_)
 
 
 def _name(value: Any) -> str:
@@ -169,17 +143,11 @@ def plan_of(
     known: TaskGraph | None,
     done: Sequence[Mapping[str, Any]] = (),
 ) -> ModelQuestion[Plan]:
-    """Return the question for the plan of a request; the plan has no steps where the request needs none.
-
-    Args:
-        tools: Descriptions of the agent's tools by name.
-        thread: The messages before the request.
-        known: The task so far.
-        done: The agent's steps for the request, each with `action`, `arguments`, `observation` and `error`.
-    """
+    """Return the question for the plan of a request, after the messages and steps before it."""
+    task = [{"goal": known.goal}, *known.to_json()["steps"]] if known is not None else []
     blocks = {
         "tools": [f"{name}: {flat(what, _MAX_DONE)}" for name, what in tools.items()],
-        "task": _lines(known),
+        "task": [row(one)[:_MAX_REQUEST] for one in task],
         "conversation": [f"{m.type}: {flat(text_of(m), _MAX_SAID)}" for m in thread[-SAID:] if text_of(m).strip()],
         "done": [_deed(step) for step in done],
         "request": [flat(request, _MAX_REQUEST)],
@@ -187,13 +155,6 @@ def plan_of(
     data = "\n".join(block(tag, lines) for tag, lines in blocks.items())
     fields = {"max_steps": MAX_STEPS}
     return ModelQuestion("task_graph", data, _schema(list(tools)), partial(parse, tools=tools), fields)
-
-
-def _lines(task: TaskGraph | None) -> list[str]:
-    if task is None:
-        return []
-    rows = [{"goal": task.goal}, *task.to_json()["steps"]]
-    return [row(one)[:_MAX_REQUEST] for one in rows]
 
 
 def _deed(step: Mapping[str, Any]) -> str:

@@ -68,11 +68,7 @@ def proven(
     """Check the plan's claims of completion. CPU-bound on long messages: run in a thread.
 
     The user's words prove any step. A tool's result proves only a step without a tool of its own; for the others the
-    call itself counts.
-
-    Args:
-        known: The task so far; its completed steps need no new proof.
-        taken: Words already used as proof.
+    call itself counts. Completed steps of the known task need no new proof; words `taken` before prove nothing more.
 
     Returns:
         The plan, with unproven claims reset and listed in its repairs, and the words used as proof now.
@@ -112,13 +108,7 @@ def _take(quote: str, evidence: Sequence[TaskEvidence], taken: dict[str, list[li
 
 @dataclass(frozen=True)
 class _Text:
-    """The words of a text, with the possible bounds of a quote.
-
-    Args:
-        begins: Positions of the first words of clauses.
-        ends: Positions after the last words of clauses.
-        stops: Positions of words in questions, which prove nothing.
-    """
+    """The words of a text, the bounds of its clauses, and the words of questions (`stops`), which prove nothing."""
 
     words: list[str]
     begins: set[int]
@@ -132,25 +122,22 @@ class _Text:
             del found[-1:]  # the rest of it may say the opposite
         text = cls([], set(), set(), set())
         for sentence in found:
-            text._add(sentence, said.by_user and is_question(sentence))
+            offset = len(text.words)
+            starts = [match.start() for match in _WORD.finditer(sentence)]
+            text.words.extend(_words(sentence))
+            if said.by_user and is_question(sentence):
+                told = offset + len(_words(before_question(sentence)))
+                text.stops.update(range(told, len(text.words)))
+                text.ends.add(told)
+            end = 0
+            for clause in cut(sentence):
+                begin = sentence.find(clause.text, end)
+                end = begin + len(clause.text)
+                inside = [place for place, start in enumerate(starts) if begin <= start < end]
+                if inside:
+                    text.begins.add(offset + inside[0])
+                    text.ends.add(offset + inside[-1] + 1)
         return text
-
-    def _add(self, sentence: str, asks: bool) -> None:
-        offset = len(self.words)
-        starts = [match.start() for match in _WORD.finditer(sentence)]
-        self.words.extend(_words(sentence))
-        if asks:
-            told = offset + len(_words(before_question(sentence)))
-            self.stops.update(range(told, len(self.words)))
-            self.ends.add(told)
-        end = 0
-        for clause in cut(sentence):
-            begin = sentence.find(clause.text, end)
-            end = begin + len(clause.text)
-            inside = [place for place, start in enumerate(starts) if begin <= start < end]
-            if inside:
-                self.begins.add(offset + inside[0])
-                self.ends.add(offset + inside[-1] + 1)
 
     def places(self, wanted: list[str]) -> list[int]:
         return [
@@ -177,14 +164,7 @@ _MAX_ERROR = 200
 
 
 def observed(task: TaskGraph, steps: Sequence[Mapping[str, Any]]) -> tuple[TaskGraph, str | None]:
-    """Update a task by tool calls.
-
-    Args:
-        steps: The agent's steps, each with `action`, `arguments`, `observation` and `error`.
-
-    Returns:
-        The task, and the id of the last step worked on; None for none.
-    """
+    """Update a task by the agent's tool calls; return it with the id of the last step worked on, or None."""
     current = None
     for done in steps:
         step = _taken(task, done)
