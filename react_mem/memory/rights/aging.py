@@ -82,7 +82,12 @@ def aged(
     view = _Remainder(items, policies, held)
     if held.whole is not None:
         return view.outcome((), len(due), more=False)
-    view.erase({item.key for item in _first(free, most)}, view.outlives)
+    first = free
+    if len(free) > most:
+        # no other due record derives from them: one drawn from two messages would lose one, and count as held by the other
+        sources = {part_of(id_) for item in free for id_ in item.value.get("source_ids") or ()}
+        first = ([item for item in free if item.key not in sources] or free)[:most]
+    view.erase({item.key for item in first}, view.outlives)
     view.without_old_values(at)
     view.erase(view.unsourced_of(view.ended()), view.outlives)
     beyond = [id_ for agent in policies for id_ in view.beyond(agent)]
@@ -90,7 +95,6 @@ def aged(
     ended = view.ended()
     # of a conversation that went to make room, what is known from it stays
     view.erase(view.unsourced_of(ended, _BOOKKEEPING), view.outlives_elsewhere)
-    view.shorten_chains()
     kept = sum(held.by(item.key) is not None for _, item in due)
     return view.outcome(ended, kept, more=len(free) > most or len(beyond) > most)
 
@@ -109,17 +113,6 @@ def _due(items: Iterable[Item], policies: Policies, at: datetime) -> list[tuple[
         if age is not None and (since := since_of(dated)) < at - age:
             found.append((since, item))
     return found
-
-
-def _first(due: Sequence[Item], most: int) -> Sequence[Item]:
-    """Return the records to remove first where not all can go at once: no other due record derives from them.
-
-    Otherwise a record drawn from two messages would lose one source, and count as held where the other is.
-    """
-    if len(due) <= most:
-        return due
-    sources = {part_of(id_) for item in due for id_ in item.value.get("source_ids") or ()}
-    return ([item for item in due if item.key not in sources] or due)[:most]
 
 
 def since_of(item: Item) -> datetime:
@@ -167,8 +160,9 @@ class _Remainder:
             place = (change.namespace, change.key)
             if change.value is not None:
                 # of a concept that named two, one may be made anew
-                known = self._left.get(place) or _new(place, change.value)
-                self._left[place] = with_value(known, change.value)
+                if place not in self._left:
+                    self._left[place] = Item({}, change.key, change.namespace, *[now()] * 2)
+                self._left[place] = with_value(self._left[place], change.value)
         for place in [place for place in self._left if place[1] in gone]:
             del self._left[place]
 
@@ -223,7 +217,8 @@ class _Remainder:
             and kind_of(item.value) not in _UNCOUNTED
         ]
         # what is held stays, and takes its room
-        counted.sort(key=lambda item: (self._held.by(item.key) is None, -_at(item, used).timestamp()))
+        at = {item.key: max(since_of(item), used.get(item.key, since_of(item))) for item in counted}
+        counted.sort(key=lambda item: (self._held.by(item.key) is None, -at[item.key].timestamp()))
         size = 0
         found: list[str] = []
         for records, item in enumerate(counted, start=1):
@@ -263,15 +258,12 @@ class _Remainder:
                 found.append(item.key)
         return found
 
-    def shorten_chains(self) -> None:
-        """Remove deleted entries from the summary chains of conversations that go on, unless held."""
+    def outcome(self, ended: Sequence[str], held: int, *, more: bool) -> Aged:
+        """Return the result, without deleted entries in the summary chains of conversations that go on, unless held."""
         free = [item for item in self._left.values() if self._held.by(item.key) is None]
         for change in chains_without(free, {}, self._gone):
             place = (change.namespace, change.key)
             self._left[place] = with_value(self._left[place], change.value or {})
-
-    def outcome(self, ended: Sequence[str], held: int, *, more: bool) -> Aged:
-        """Return the result."""
         gone = [item for item in self._items if (item.namespace, item.key) not in self._left]
         before = {(item.namespace, item.key): item.value for item in self._items}
         less = [item for place, item in self._left.items() if item.value != before.get(place)]
@@ -279,12 +271,3 @@ class _Remainder:
         changes += [PutOp(item.namespace, item.key, item.value, index=index_of(item)) for item in less]
         removed = Counter(kind_of(item.value).name or "other" for item in gone)
         return Aged(changes, removed, len(less), held, ended, self.said(), [*self._left.values()], more)
-
-
-def _at(item: Item, used: Mapping[str, datetime]) -> datetime:
-    return max(since_of(item), used.get(item.key, since_of(item)))
-
-
-def _new(place: _Place, value: Mapping[str, Any]) -> Item:
-    at = now()
-    return Item(value=dict(value), key=place[1], namespace=place[0], created_at=at, updated_at=at)

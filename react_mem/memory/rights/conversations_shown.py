@@ -177,9 +177,8 @@ class ConversationViews(FacadePart):
 
 
 async def _said_in(store: BaseStore, user_id: str, session_id: str) -> list[dict[str, Any]]:
-    if not session_id or storable(session_id) != session_id:
-        return []
-    return await DialogMemoryStore(store).every(user_id, session_id=session_id)
+    known = bool(session_id) and storable(session_id) == session_id
+    return await DialogMemoryStore(store).every(user_id, session_id=session_id) if known else []
 
 
 def _messages(values: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
