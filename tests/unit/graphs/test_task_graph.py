@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.reflect.tasks.proof import proven
+from react_mem.memory.reflect.tasks.planning import proven
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread
 from tests.support.labels import episode, proposal

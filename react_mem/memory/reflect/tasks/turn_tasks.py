@@ -24,8 +24,17 @@ from react_mem.memory.merging.transcript import is_users, message_record_id, tex
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Task
-from react_mem.memory.reflect.tasks.planning import SAID, Plan, continues, plan_of
-from react_mem.memory.reflect.tasks.proof import Taken, all_taken, evidence_in, observed, proven
+from react_mem.memory.reflect.tasks.planning import (
+    SAID,
+    Plan,
+    Taken,
+    all_taken,
+    continues,
+    evidence_in,
+    observed,
+    plan_of,
+    proven,
+)
 from react_mem.memory.reflect.tasks.task_store import KeptTask, Step, TaskGraph, TaskKeeper, asks_to_go_on, meant, merge
 from react_mem.memory.scopes.state import StateMemoryStore
 from react_mem.prompts import load_prompt
