@@ -16,9 +16,9 @@ from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.concepts.concept_store import Names, load_concepts
 from react_mem.memory.merging.concepts.named_entities import candidates
 from react_mem.memory.model.records import Fact
-from react_mem.memory.reflect import entity_resolution
+from react_mem.memory.reflect import deduplication as entity_resolution
+from react_mem.memory.reflect.deduplication import EntityResolution
 from react_mem.memory.reflect.driver import Report, run
-from react_mem.memory.reflect.entity_resolution import EntityResolution
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.embeddings import EmbeddingModel
