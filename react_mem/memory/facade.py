@@ -39,12 +39,11 @@ from react_mem.memory.retrieval.instructions import instruction_operations, inst
 from react_mem.memory.retrieval.outline import outline_of, outline_operations
 from react_mem.memory.retrieval.reranking import rerank
 from react_mem.memory.rights import forgetting
-from react_mem.memory.rights.conversations_shown import ConversationViews
 from react_mem.memory.rights.erasure import Erasure
 from react_mem.memory.rights.feedback import FeedbackCalls
 from react_mem.memory.rights.forgotten import forgotten_in, forgotten_key
 from react_mem.memory.rights.hidden import HiddenMemories
-from react_mem.memory.rights.holdings_shown import HoldingViews
+from react_mem.memory.rights.holdings_shown import ConversationViews, HoldingViews
 from react_mem.memory.rights.holds import LegalHolds
 from react_mem.memory.rights.portability import Portability
 from react_mem.memory.rights.receipts import SignedReceipt, sign
