@@ -21,7 +21,7 @@ from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.operations import EpisodeDraft, Extraction, ProfileChange
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.reflect.skills.traces import read_experience
+from react_mem.memory.reflect.skills.skill_drafts import read_experience
 from react_mem.memory.reflect.tasks.task_store import KeptTask, Step, TaskGraph, TaskKeeper
 from react_mem.memory.scopes import episodic, experience
 from react_mem.memory.scopes.dialog import DialogMemoryStore

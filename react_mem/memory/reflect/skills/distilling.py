@@ -14,15 +14,21 @@ from react_mem.memory.reflect.driver import Checked
 from react_mem.memory.reflect.skills.skill_drafts import (
     MAX_CHARS,
     MAX_SOURCES,
+    MIN_SUPPORT,
+    Procedure,
     ProcedureWording,
     Proposals,
     SkillDraft,
     SkillEvidence,
+    Trace,
     draft_of,
     lesson_id,
+    match,
+    plain_words,
     procedure_id,
+    procedures,
+    values,
 )
-from react_mem.memory.reflect.skills.traces import MIN_SUPPORT, Procedure, Trace, match, plain_words, procedures, values
 
 # Wording of skills without a model: the occasion of a procedure, and the arguments of its tools.
 

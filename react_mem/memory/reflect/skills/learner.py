@@ -21,14 +21,17 @@ from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, St
 from react_mem.memory.reflect.skills.distilling import distil, find
 from react_mem.memory.reflect.skills.skill_drafts import (
     MAX_SOURCES,
+    MIN_SUPPORT,
+    Experience,
     SkillDraft,
+    match,
     origin,
     procedure_id,
     question_about,
+    read_experience,
     texts_of,
     tools_of,
 )
-from react_mem.memory.reflect.skills.traces import MIN_SUPPORT, Experience, match, read_experience
 
 if TYPE_CHECKING:
     from react_mem.memory.facade import MemoryFacade

@@ -10,8 +10,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import OUTCOME
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.skills import Skill, TurnOutcome
-from react_mem.memory.reflect.skills.skill_drafts import tools_of
-from react_mem.memory.reflect.skills.traces import match
+from react_mem.memory.reflect.skills.skill_drafts import match, tools_of
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import announce, put_work, upkeep
 
