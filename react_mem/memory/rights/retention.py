@@ -99,7 +99,7 @@ def aged(
         return view.outcome((), len(due), more=False)
     first = free
     if len(free) > most:
-        # no other due record derives from them: one drawn from two messages would lose one, and count as held by the other
+        # no other due record derives from them: one of two messages would lose one, and count as held by the other
         sources = {part_of(id_) for item in free for id_ in item.value.get("source_ids") or ()}
         first = ([item for item in free if item.key not in sources] or free)[:most]
     view.erase({item.key for item in first}, view.outlives)
@@ -176,7 +176,10 @@ class _Remainder:
             if change.value is not None:
                 # of a concept that named two, one may be made anew
                 if place not in self._left:
-                    self._left[place] = Item({}, change.key, change.namespace, *[now()] * 2)
+                    at = now()
+                    self._left[place] = Item(
+                        value={}, key=change.key, namespace=change.namespace, created_at=at, updated_at=at
+                    )
                 self._left[place] = with_value(self._left[place], change.value)
         for place in [place for place in self._left if place[1] in gone]:
             del self._left[place]
