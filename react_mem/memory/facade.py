@@ -41,7 +41,6 @@ from react_mem.memory.retrieval.reranking import rerank
 from react_mem.memory.rights import forgetting
 from react_mem.memory.rights.erasure import Erasure
 from react_mem.memory.rights.feedback import FeedbackCalls
-from react_mem.memory.rights.forgotten import forgotten_in, forgotten_key
 from react_mem.memory.rights.hidden import HiddenMemories
 from react_mem.memory.rights.holdings_shown import ConversationViews, HoldingViews
 from react_mem.memory.rights.holds import LegalHolds
@@ -49,6 +48,7 @@ from react_mem.memory.rights.portability import Portability
 from react_mem.memory.rights.receipts import SignedReceipt, sign
 from react_mem.memory.rights.retention import Retained, retain
 from react_mem.memory.rights.showing import MemoryViews
+from react_mem.memory.rights.unsaid import forgotten_in, forgotten_key
 from react_mem.memory.scopes import (
     DialogMemoryStore,
     EpisodicMemoryStore,

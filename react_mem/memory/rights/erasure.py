@@ -35,10 +35,10 @@ from react_mem.memory.model.profile_schema import Profile, ProfileValue
 from react_mem.memory.model.receipt import UNREAD, Change, Check, Receipt
 from react_mem.memory.model.records import BELIEVED, Ending, Fact
 from react_mem.memory.rights.facade_part import FacadePart, forget_caches
-from react_mem.memory.rights.forgotten import without_forgotten
 from react_mem.memory.rights.hidden import hidden_without
 from react_mem.memory.rights.holds import HeldRecords, holds_on, refuse_held
 from react_mem.memory.rights.receipts import check, read_again, receipt_of
+from react_mem.memory.rights.unsaid import without_forgotten
 from react_mem.memory.scopes.profile import split_fields, with_text
 from react_mem.memory.store.attachments import erase_attachments, sizes, unattached
 from react_mem.memory.store.audit.audit_entries import ALL, AuditAction

@@ -27,12 +27,11 @@ from react_mem.memory.model.records import Fact, fact_id, now
 from react_mem.memory.model.shown import fingerprint
 from react_mem.memory.rights.erasure import erasing
 from react_mem.memory.rights.facade_part import forget_caches
-from react_mem.memory.rights.forgotten import forgotten_changes
 from react_mem.memory.rights.hidden import Hiding, hidden_without, hiding
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.receipts import Says, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, same, says
-from react_mem.memory.rights.unsaid import Unsaid, index_of, with_value
+from react_mem.memory.rights.unsaid import Unsaid, forgotten_changes, index_of, with_value
 from react_mem.memory.scopes.profile import values_of
 from react_mem.memory.store.attachments import unattached
 from react_mem.memory.store.owned import everything, set_aside

@@ -43,9 +43,8 @@ from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.rights.erasure import erasing, spoken_in
 from react_mem.memory.rights.facade_part import forget_caches
 from react_mem.memory.rights.forgetting import chains_without
-from react_mem.memory.rights.forgotten import forgotten_changes, without_forgotten
 from react_mem.memory.rights.holds import HeldRecords, holds_on
-from react_mem.memory.rights.unsaid import index_of, with_value
+from react_mem.memory.rights.unsaid import forgotten_changes, index_of, with_value, without_forgotten
 from react_mem.memory.scopes.profile import merged_field, values_of, with_text
 from react_mem.memory.store.attachments import unattached
 from react_mem.memory.store.audit.audit_entries import AuditAction, AuditReason, acting, who_acts
