@@ -1,7 +1,8 @@
 """Redaction of records, one method for each kind; of a turn; and notes on forgotten messages.
 
 The notes hold ids and no words. The thread keeps its messages: code that stores them again, as after a fork or an
-outage, or shows them to a model, skips the noted ones."""
+outage, or shows them to a model, skips the noted ones.
+"""
 
 from __future__ import annotations
 
