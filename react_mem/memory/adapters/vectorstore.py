@@ -117,7 +117,7 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         for place in ours:
             results[place] = cast("Result", await self._search(cast("SearchOp", batch[place])))
         if puts:
-            await write(self.inner, [*_plain(puts, self.covers), *noted.values()])
+            await write(self.inner, [*self._plain(puts), *noted.values()])
             await self._notes.follow(noted)
         return results
 
@@ -181,10 +181,14 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         puts = [op for op in ops if isinstance(op, PutOp)]
         noted = self._notes.noted(puts)
         others = [op for op in ops if not isinstance(op, PutOp)]
-        if not await self._can.abatch_if([*others, *_plain(puts, self.covers), *noted.values()], guard):
+        if not await self._can.abatch_if([*others, *self._plain(puts), *noted.values()], guard):
             return False
         await self._notes.follow(noted)
         return True
+
+    def _plain(self, puts: Sequence[PutOp]) -> list[PutOp]:
+        """Return the writes for the inner store, without an index where the vector store has one."""
+        return [put._replace(index=False) if self.covers(put.namespace) else put for put in puts]
 
     def _searches(self, op: SearchOp) -> bool:
         """Return true if a search covers a namespace in the vector store."""
@@ -305,11 +309,6 @@ def _without_notes(op: Op, answer: Result) -> Result:
         found = cast("list[Any]", answer)
         return [one for one in found if not is_note(one if isinstance(one, tuple) else one.namespace)]
     return answer
-
-
-def _plain(puts: Sequence[PutOp], covered: Any) -> list[PutOp]:
-    """Return the writes for the inner store, without an index where the vector store has one."""
-    return [put._replace(index=False) if covered(put.namespace) else put for put in puts]
 
 
 class VectorIndexSettings(BaseModel, extra="forbid", frozen=True):

@@ -128,13 +128,13 @@ def _item(entry: Mapping[str, Any], texts: Mapping[str, str]) -> str:
 
 def _field(name: str, entry: Mapping[str, Any]) -> str:
     """Return a profile field with its former values."""
-    held = [_value(entry), *(f'<span class="past">{_value(one)}</span>' for one in reversed(entry.get("previous", ())))]
+
+    def value(one: Mapping[str, Any]) -> str:
+        told = [str(one.get("updated_at", ""))[:19], f"origin: {one.get('origin', 'user')}"]
+        return f'<span dir="auto">{_shown(one.get("value", ""))}</span>{_small(told)}'
+
+    held = [value(entry), *(f'<span class="past">{value(one)}</span>' for one in reversed(entry.get("previous", ())))]
     return f"<li><b>{_shown(name)}:</b> {'<br>'.join(held)}{_whole(entry)}</li>\n"
-
-
-def _value(entry: Mapping[str, Any]) -> str:
-    told = [str(entry.get("updated_at", ""))[:19], f"origin: {entry.get('origin', 'user')}"]
-    return f'<span dir="auto">{_shown(entry.get("value", ""))}</span>{_small(told)}'
 
 
 def _small(told: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.branches.beliefs import part_of
-from react_mem.memory.graph.links import Direction, Edge, LinkDocument, LinkKind, reader
+from react_mem.memory.graph.links import Direction, Edge, LinkKind, reader
 from react_mem.memory.graph.traverse import strength
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.recall import is_over
@@ -234,8 +234,11 @@ class MemoryViews(FacadePart):
         links, used, doubts = await asyncio.gather(
             reader(store, user_id)([id_]), _used(store, user_id, id_), _doubts(store, user_id, item)
         )
-        edges = _strongest(links.get(id_))
-        sources = _source_ids(item.value)
+        linked = links[id_].edges.values() if id_ in links else ()
+        edges = sorted(linked, key=lambda edge: (-strength(edge), edge.at, edge.to))[:_LINKED]
+        # of a part of a message, the message
+        named = map(part_of, (*item.value.get("source_ids", ()), *item.value.get("withdrawn", ())))
+        sources = list(dict.fromkeys(named))[-_SOURCES:]
         versions, others = await asyncio.gather(
             _history(store, user_id, item, edges),
             records_by_id(store, user_id, [*sources, *(edge.to for edge in edges)]),
@@ -286,17 +289,6 @@ async def records_by_id(store: BaseStore, user_id: str, ids: Iterable[str]) -> d
     ops = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for scope in MemoryScope for id_ in wanted]
     found = cast("list[Item | None]", await store.abatch(ops)) if ops else []
     return {item.key: item for item in found if item is not None}
-
-
-def _strongest(document: LinkDocument | None) -> list[Edge]:
-    edges = document.edges.values() if document is not None else ()
-    return sorted(edges, key=lambda edge: (-strength(edge), edge.at, edge.to))[:_LINKED]
-
-
-def _source_ids(value: Mapping[str, Any]) -> list[str]:
-    """Return the source records of a memory; for a part of a message, the message."""
-    named = [part_of(source) for source in (*value.get("source_ids", ()), *value.get("withdrawn", ()))]
-    return list(dict.fromkeys(named))[-_SOURCES:]
 
 
 def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mapping[str, Item]) -> list[MemorySource]:
@@ -393,8 +385,7 @@ def _versions(fact: Fact) -> list[MemoryVersion]:
 async def _doubts(store: BaseStore, user_id: str, item: Item) -> list[MemoryDoubt]:
     if not FACT.matches(item.value) or not item.value.get("doubts"):
         return []
-    others = await others_of(store, user_id, {item.key: item.value})
-    return list(doubts_of(item.value, others))
+    return list(doubts_of(item.value, await others_of(store, user_id, {item.key: item.value})))
 
 
 async def _used(store: BaseStore, user_id: str, id_: str) -> list[MemoryUse]:

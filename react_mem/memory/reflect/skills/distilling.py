@@ -164,9 +164,7 @@ def lessons(traces: Sequence[Trace]) -> list[Lesson]:
 def _remedies(tool: str, trace: Trace) -> Iterable[str]:
     """Return the new successful tools between a tool's failure and its success, the last first."""
     failed = next(place for place, step in enumerate(trace.steps) if step.tool == tool and not step.success)
-    worked = next((p for p, s in enumerate(trace.steps) if p > failed and s.tool == tool and s.success), None)
-    if worked is None:
-        return []
+    worked = next((p for p, s in enumerate(trace.steps) if p > failed and s.tool == tool and s.success), failed)
     before = {step.tool for step in trace.steps[:failed] if step.success}
     between = [step.tool for step in trace.steps[failed + 1 : worked] if step.success and step.tool not in before]
     return dict.fromkeys(reversed(between))
@@ -227,9 +225,8 @@ def distil(
     drafts: list[SkillDraft] = []
     refused: list[str] = []
     for place, procedure in enumerate(wanted):
-        turns = procedure.traces[-MAX_SOURCES:]
-        evidence = SkillEvidence(turns, vocabulary(tools, found.task_type, turns))
         wording = said.wordings.get(place) if said else None
+        evidence = _evidence(found.task_type, procedure.traces, tools)
         drafts.append(_procedure(found.task_type, procedure.tools, evidence, wording, refused))
     for tool, text in (said.lessons if said else {}).items():
         failed = [t for t in found.traces if any(s.tool == tool and not s.success for s in t.steps)]
@@ -272,7 +269,11 @@ def _procedure(
 def _lesson(
     task_type: str, about: tuple[str, str], text: str, traces: Sequence[Trace], tools: Collection[str]
 ) -> SkillDraft:
-    turns = traces[-MAX_SOURCES:]
-    evidence = SkillEvidence(turns, vocabulary(tools, task_type, turns))
+    evidence = _evidence(task_type, traces, tools)
     when = use_when(task_type, [one for one in about if one in tools], evidence)
     return draft_of(lesson_id(task_type, *about), task_type, when, (), (text,), evidence)
+
+
+def _evidence(task_type: str, traces: Sequence[Trace], tools: Collection[str]) -> SkillEvidence:
+    turns = traces[-MAX_SOURCES:]
+    return SkillEvidence(turns, vocabulary(tools, task_type, turns))

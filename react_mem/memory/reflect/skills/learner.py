@@ -107,7 +107,8 @@ def _is_same(skill: Skill, new: Skill) -> bool:
         return False
     if skill.task_type and new.task_type:
         return normalise(skill.task_type) == normalise(new.task_type)
-    return skill.task_type == new.task_type or _share(skill.use_when, new.use_when) >= _NEAR_TEXT
+    left, right = {*index_terms(skill.use_when)}, {*index_terms(new.use_when)}
+    return skill.task_type == new.task_type or len(left & right) >= _NEAR_TEXT * len(left | right)
 
 
 def _takes_the_place_of(skill: Skill, new: Skill) -> bool:
@@ -120,11 +121,6 @@ def _takes_the_place_of(skill: Skill, new: Skill) -> bool:
         return False
     # what was given by hand is not changed: it stands for the draft once it is known to be good
     return bool(skill.source_ids) or skill.status == "active"
-
-
-def _share(one: str, other: str) -> float:
-    left, right = {*index_terms(one)}, {*index_terms(other)}
-    return len(left & right) / len(left | right) if left | right else 1.0
 
 
 def _words(known: Skill, draft: SkillDraft) -> dict[str, object]:

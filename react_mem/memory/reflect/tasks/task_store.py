@@ -40,7 +40,8 @@ def asks_to_go_on(request: str) -> bool:
     >>> asks_to_go_on("My knee continues to hurt")
     False
     """
-    return _begins(request) and not _said(request)
+    asks, said = _read(request)
+    return asks and not said
 
 
 def meant(request: str, goals: Sequence[str]) -> int | None:
@@ -55,9 +56,9 @@ def meant(request: str, goals: Sequence[str]) -> int | None:
     """
     if not goals:
         return None
-    said = _said(request)
+    asks, said = _read(request)
     wanted = [set(index_terms(goal)) for goal in goals]
-    if _begins(request):
+    if asks:
         if not said:
             return 0
         best = max(range(len(goals)), key=lambda place: len(said & wanted[place]))
@@ -67,13 +68,10 @@ def meant(request: str, goals: Sequence[str]) -> int | None:
     return best if alike[best] >= _MIN_ALIKE else None
 
 
-def _begins(request: str) -> bool:
-    return bool(_CUE.search(re.sub(r"\W+", " ", fold(request)).strip()))
-
-
-def _said(request: str) -> set[str]:
-    rest = _CUE.sub(" ", re.sub(r"\W+", " ", fold(request)).strip()) if _begins(request) else request
-    return set(index_terms(rest)) - _FILLER
+def _read(request: str) -> tuple[bool, set[str]]:
+    """Return true if a request asks to continue, and its other words."""
+    rest, cues = _CUE.subn(" ", re.sub(r"\W+", " ", fold(request)).strip())
+    return bool(cues), set(index_terms(rest if cues else request)) - _FILLER
 
 
 # A task's steps, which depend on each other: always without a cycle, and nothing that is done becomes undone.
@@ -211,13 +209,10 @@ def _updated(id_: str, old: Step | None, new: Step | None, names: Mapping[str, s
 def _reaches(edges: Mapping[str, Sequence[str]], start: str, end: str) -> bool:
     seen, left = {start}, [start]
     while left:
-        for before in edges[left.pop()]:
-            if before == end:
-                return True
-            if before not in seen:
-                seen.add(before)
-                left.append(before)
-    return False
+        new = {*edges[left.pop()]} - seen
+        seen |= new
+        left += new
+    return end in seen
 
 
 _MAX_OPEN = 50
