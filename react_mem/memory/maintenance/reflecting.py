@@ -17,9 +17,9 @@ from react_mem.memory.model.namespaces import owner_namespace, scope_namespace
 from react_mem.memory.model.receipt import Change, put, write
 from react_mem.memory.model.records import Message, now
 from react_mem.memory.model.states import Conversation
+from react_mem.memory.reflect.consolidation import Consolidation
 from react_mem.memory.reflect.deduplication import Deduplication, EntityResolution
 from react_mem.memory.reflect.driver import Strategy, run
-from react_mem.memory.reflect.knowledge.consolidator import Consolidation
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.retrieval.last_known import note_new_alike
 from react_mem.memory.store.capabilities import capabilities
