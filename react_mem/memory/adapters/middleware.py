@@ -89,12 +89,6 @@ def noted(state: Mapping[str, Any], marked: Sequence[BaseMessage]) -> dict[str, 
     return update | {"memory_notes": {**(state.get("memory_notes") or {}), **notes}} if notes else update
 
 
-def added_since(thread: Sequence[AnyMessage], asked: str | None) -> list[AnyMessage]:
-    """Return the messages in the user's name after a run's input (up to `asked`), marked as not the user's."""
-    start = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == asked), len(thread))
-    return [by_other(message, "run") for message in thread[start:] if is_users(message)]
-
-
 def in_place(thread: Sequence[AnyMessage], marked: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return a thread with messages replaced by their marked copies."""
     known = {message.id: message for message in marked}
@@ -323,7 +317,10 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         done: dict[str, Any] = {"memory_layout": None}
         if is_delegated(memory.config):
             return done
-        theirs = added_since(thread, state.get("memory_asked"))
+        # in the user's name after the input of the run: not the user's
+        asked = state.get("memory_asked")
+        start = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == asked), len(thread))
+        theirs = [by_other(message, "run") for message in thread[start:] if is_users(message)]
         thread = in_place(thread, theirs)
         turn = turn_of(thread)
         if thread and (memory.switched_off or is_kept_out(turn[0])):

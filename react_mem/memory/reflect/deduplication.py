@@ -190,13 +190,11 @@ def _merged(kept: Fact, other: Fact, facts: Mapping[str, Fact]) -> dict[str, Fac
         "needs": tuple(need for need in whole.needs if need not in (kept.id, other.id)),
         "needed_by": tuple(dict.fromkeys((*whole.needed_by, *other.needed_by))),
     }
-    moved = {
-        id_: facts[id_].model_copy(
-            update={"needs": tuple(kept.id if need == other.id else need for need in facts[id_].needs)}
-        )
-        for id_ in other.needed_by
-        if id_ in facts
-    }
+    moved = {}
+    for id_ in other.needed_by:
+        if id_ in facts:
+            needs = tuple(kept.id if need == other.id else need for need in facts[id_].needs)
+            moved[id_] = facts[id_].model_copy(update={"needs": needs})
     gone = retire(other, other.said_at, now(), superseded_by=kept.id)
     return {**moved, kept.id: whole.model_copy(update=more), other.id: gone}
 

@@ -6,7 +6,7 @@ record and goes with it. Comments are never stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -25,7 +25,7 @@ from react_mem.memory.merging.restating import ways
 from react_mem.memory.merging.skill_life import after_use, without_use
 from react_mem.memory.model.identity import CORRECTED
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import FACT, MESSAGE, OUTCOME, SKILL, kind_of
+from react_mem.memory.model.kinds import FACT, MESSAGE, OUTCOME, kind_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.receipt import Change, put
@@ -100,8 +100,8 @@ class FeedbackCalls(FacadePart):
             if before is None:
                 return (None, False), []
             if len(before.keys() | {key}) > MAX_KEYS:
-                known = ", ".join(sorted(before))
-                raise ValueError(f"a turn takes feedback under {MAX_KEYS} keys; give one of {known}")
+                keys = ", ".join(sorted(before))
+                raise ValueError(f"a turn takes feedback under {MAX_KEYS} keys; give one of {keys}")
             after = {**before, key: score}
             was, is_ = _verdict(before), _verdict(after)
             if after == before:
@@ -116,8 +116,16 @@ class FeedbackCalls(FacadePart):
                 changes.append(put(user_id, outcome.model_copy(update=noted)))
             if was == is_:
                 return (FeedbackReport(is_), True), changes
-            moved = await _moved(self.store, user_id, used, was, is_)
-            followed = await _followed(self.store, user_id, outcome, moved, was, is_)
+            found = await _items(self.store, user_id, _SCOPES, used)
+            records = [kind_of(item.value).record.from_value(item.value) for item in found]
+            moved = {record.id: voted(record, was, is_) for record in records}
+            followed: dict[str, Record] = {}
+            skills = outcome.followed if outcome is not None else ()
+            for item in await _items(self.store, user_id, [MemoryScope.PROCEDURAL], skills):
+                known = moved.get(item.key)
+                skill = known if isinstance(known, Skill) else Skill.from_value(item.value)
+                skill = without_use(skill, was > 0) if was else skill
+                followed[item.key] = after_use(skill, is_ > 0) if is_ else skill
             changes += [put(user_id, record) for record in {**moved, **followed}.values()]
             return (FeedbackReport(is_, len(moved), len(followed)), True), changes
 
@@ -226,33 +234,10 @@ async def _outcome(store: BaseStore, user_id: str, session_id: str, turn_id: str
     return max(known, key=lambda one: one.created_at, default=None)
 
 
-async def _moved(store: BaseStore, user_id: str, used: Sequence[str], was: Verdict, is_: Verdict) -> dict[str, Record]:
-    """Return the memories in the prompt with their new importance; forgotten ones are left out."""
-    asked = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for scope in _SCOPES for id_ in used]
-    found = [item for item in await store.abatch(asked) if isinstance(item, Item)] if asked else []
-    records = [kind_of(item.value).record.from_value(item.value) for item in found]
-    return {record.id: voted(record, was, is_) for record in records}
-
-
-async def _followed(
-    store: BaseStore,
-    user_id: str,
-    outcome: TurnOutcome | None,
-    moved: Mapping[str, Record],
-    was: Verdict,
-    is_: Verdict,
-) -> dict[str, Record]:
-    """Return the skills that a turn followed with their new counts."""
-    ids = list(outcome.followed) if outcome is not None else []
-    asked = [GetOp(SKILL.namespace(user_id), id_, refresh_ttl=False) for id_ in ids]
-    found = [item for item in await store.abatch(asked) if isinstance(item, Item)] if asked else []
-    skills: dict[str, Record] = {}
-    for item in found:
-        known = moved.get(item.key)
-        skill = known if isinstance(known, Skill) else Skill.from_value(item.value)
-        skill = without_use(skill, was > 0) if was else skill
-        skills[item.key] = after_use(skill, is_ > 0) if is_ else skill
-    return skills
+async def _items(store: BaseStore, user_id: str, scopes: Iterable[MemoryScope], ids: Iterable[str]) -> list[Item]:
+    """Return the records that there still are."""
+    asked = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for id_ in ids for scope in scopes]
+    return [item for item in await store.abatch(asked) if isinstance(item, Item)] if asked else []
 
 
 # The gate for what a user tells memory itself, outside of a conversation: to remember, or in the place of a fact.

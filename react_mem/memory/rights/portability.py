@@ -237,35 +237,28 @@ def is_header(line: str) -> bool:
 
 def own_records(lines: Iterable[str]) -> int:
     """Return the number of internal records among the lines of an export, without its first line."""
-    count = 0
-    for line in lines:
-        value = json.loads(line)
-        count += "in" in value and (value["in"] == _ATTACHMENTS or not kind_of(value["record"]).listed)
-    return count
+    entries = [entry for entry in map(json.loads, lines) if "in" in entry]
+    return sum(entry["in"] == _ATTACHMENTS or not kind_of(entry["record"]).listed for entry in entries)
 
 
 async def _add(
     store: BaseStore, user_id: str, lines: Sequence[_Line], *, restore: bool, dry_run: bool
 ) -> dict[_Place, Record]:
     """Write the records that are new, unless it is a dry run, and return them by place."""
-
-    def written(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
-        # as it was exported, not as this version would write it
-        exported = {**value, "kind": record.kind}
-        return exported if restore else record.as_imported(exported)
-
-    writes = [put(user_id, record)._replace(value=written(record, value)) for record, value in lines]
+    # as it was exported, not as this version would write it
+    exported = [(record, {**value, "kind": record.kind}) for record, value in lines]
+    writes = [
+        put(user_id, record)._replace(value=value if restore else record.as_imported(value))
+        for record, value in exported
+    ]
 
     async def step() -> tuple[dict[_Place, Record], list[Change]]:
         found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
-        changes: dict[_Place, Change] = {}
-        new: dict[_Place, Record] = {}
-        for write, known, (record, _) in zip(writes, found, lines, strict=True):
-            if not known:
-                place = (write.namespace, write.key)
-                changes[place], new[place] = write, record
+        added = [(write, line[0]) for write, known, line in zip(writes, found, lines, strict=True) if not known]
+        new = {(write.namespace, write.key): record for write, record in added}
         if dry_run:
             return new, []
+        changes = {(write.namespace, write.key): write for write, _ in added}
         messages = [record for record, _ in lines if isinstance(record, Message)]
         return new, [*changes.values(), *speaker_changes(store, user_id, messages)]
 

@@ -30,7 +30,6 @@ from react_mem.memory.reflect.skills.distilling import distil, find
 from react_mem.memory.reflect.skills.skill_drafts import (
     MAX_SOURCES,
     MIN_SUPPORT,
-    Experience,
     SkillDraft,
     match,
     origin,
@@ -159,15 +158,15 @@ class Learning(Strategy[SkillDraft]):
     def __init__(self, memory: MemoryFacade, user_id: str, agent_id: str, tools: Collection[str]) -> None:
         super().__init__(memory.store, user_id)
         self._memory, self._agent_id, self._tools = memory, agent_id, tools
-        self._experience = Experience()
+        self._last_used: Mapping[str, datetime] = {}
         self._refuted: set[str] = set()
 
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[SkillDraft]:
         """Find procedures and lessons in the turns; a model is asked about new ones only."""
-        self._experience = await read_experience(self._memory, self.user_id, self._agent_id)
-        found = await asyncio.to_thread(find, self._experience.traces, self._tools)
+        traces, self._last_used = await read_experience(self._memory, self.user_id, self._agent_id)
+        found = await asyncio.to_thread(find, traces, self._tools)
         self._refuted = {id_ for kind in found for id_ in kind.refuted}
-        known = KnownSkill(await self._skills(), self._experience.last_used)
+        known = KnownSkill(await self._skills(), self._last_used)
         drafts: list[SkillDraft] = []
         refused: list[str] = []
         questions = []
@@ -191,7 +190,7 @@ class Learning(Strategy[SkillDraft]):
         before = {skill.id: skill for skill in await self._skills()}
         after = dict(before)
         for one in drafts:
-            known = KnownSkill(list(after.values()), self._experience.last_used)
+            known = KnownSkill(list(after.values()), self._last_used)
             if (skill := known.merged(one, self._agent_id)) is not None:
                 after[skill.id] = skill
         for skill in list(after.values()):

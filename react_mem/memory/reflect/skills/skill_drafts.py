@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from statistics import fmean
@@ -76,18 +76,11 @@ class Trace(LoggedTurn):
         return match(tools, self.tools) is not None
 
 
-@dataclass(frozen=True)
-class Experience:
-    """Latest traces of an agent for a user, the oldest first, with the time of the last use of each skill."""
-
-    traces: Sequence[Trace] = ()
-    last_used: Mapping[str, datetime] = field(default_factory=dict)
-
-
-async def read_experience(memory: MemoryFacade, user_id: str, agent_id: str) -> Experience:
+async def read_experience(memory: MemoryFacade, user_id: str, agent_id: str) -> tuple[list[Trace], dict[str, datetime]]:
+    """Return the latest traces of an agent for a user, the oldest first, and the last use of each skill."""
     turns, outcomes = await memory.experience.turns(user_id, agent_id)
     followed = {id_: outcome.created_at for outcome in outcomes for id_ in outcome.followed}
-    return Experience([Trace(**vars(turn)) for turn in turns], followed)
+    return [Trace(**vars(turn)) for turn in turns], followed
 
 
 def match(wanted: Sequence[str], done: Sequence[str]) -> list[int] | None:
