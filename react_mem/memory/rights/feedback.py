@@ -6,11 +6,11 @@ record and goes with it. Comments are never stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from langgraph.store.base import BaseStore, GetOp, Item
+from langgraph.store.base import BaseStore
 
 from react_mem.errors import MemoryChanged
 from react_mem.memory import telemetry
@@ -22,11 +22,10 @@ from react_mem.memory.merging.doubts import voted
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile
 from react_mem.memory.merging.restating import ways
-from react_mem.memory.merging.skill_life import after_use, without_use
+from react_mem.memory.merging.skill_life import after_use, sources_of, without_use
 from react_mem.memory.model.identity import CORRECTED
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE, OUTCOME, kind_of
-from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message, Record, fact_id, now, record_id
@@ -116,16 +115,16 @@ class FeedbackCalls(FacadePart):
                 changes.append(put(user_id, outcome.model_copy(update=noted)))
             if was == is_:
                 return (FeedbackReport(is_), True), changes
-            found = await _items(self.store, user_id, _SCOPES, used)
-            records = [kind_of(item.value).record.from_value(item.value) for item in found]
+            found = await sources_of(self.store, user_id, used, _SCOPES)
+            records = [kind_of(value).record.from_value(value) for value in found.values()]
             moved = {record.id: voted(record, was, is_) for record in records}
             followed: dict[str, Record] = {}
             skills = outcome.followed if outcome is not None else ()
-            for item in await _items(self.store, user_id, [MemoryScope.PROCEDURAL], skills):
-                known = moved.get(item.key)
-                skill = known if isinstance(known, Skill) else Skill.from_value(item.value)
+            for id_, value in (await sources_of(self.store, user_id, skills, [MemoryScope.PROCEDURAL])).items():
+                known = moved.get(id_)
+                skill = known if isinstance(known, Skill) else Skill.from_value(value)
                 skill = without_use(skill, was > 0) if was else skill
-                followed[item.key] = after_use(skill, is_ > 0) if is_ else skill
+                followed[id_] = after_use(skill, is_ > 0) if is_ else skill
             changes += [put(user_id, record) for record in {**moved, **followed}.values()]
             return (FeedbackReport(is_, len(moved), len(followed)), True), changes
 
@@ -232,12 +231,6 @@ async def _outcome(store: BaseStore, user_id: str, session_id: str, turn_id: str
     found = await store.asearch(where, filter=in_it, limit=WHOLE, refresh_ttl=False)
     known = (TurnOutcome.from_value(item.value) for item in found)
     return max(known, key=lambda one: one.created_at, default=None)
-
-
-async def _items(store: BaseStore, user_id: str, scopes: Iterable[MemoryScope], ids: Iterable[str]) -> list[Item]:
-    """Return the records that there still are."""
-    asked = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for id_ in ids for scope in scopes]
-    return [item for item in await store.abatch(asked) if isinstance(item, Item)] if asked else []
 
 
 # The gate for what a user tells memory itself, outside of a conversation: to remember, or in the place of a fact.

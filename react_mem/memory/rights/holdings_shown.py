@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from langgraph.store.base import BaseStore, GetOp, Item
+from langgraph.store.base import BaseStore
 from pydantic import BaseModel, ConfigDict, Field
 
 from react_mem.memory.branches.beliefs import part_of
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.merging.skill_life import sources_of
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, PENDING, SKILL, SUMMARY
 from react_mem.memory.model.origins import Origin
@@ -135,16 +136,14 @@ class HoldingViews(FacadePart):
         if profile is None:
             return OwnersProfile(fields=[])
         ids = {part_of(source) for entry in profile.fields.values() for source in entry.source_ids}
-        ops = [GetOp(MESSAGE.namespace(user_id), id_, refresh_ttl=False) for id_ in sorted(ids)]
-        found = await self.store.abatch(ops) if ops else []
-        said = {item.key: item for item in found if isinstance(item, Item)}
+        said = await sources_of(self.store, user_id, ids, [MemoryScope.DIALOG])
         return OwnersProfile(
             fields=[
                 ShownField(
                     name=name,
                     **_value(entry),
                     provenance=[
-                        source_of(said[id_], [entry.value])
+                        source_of(id_, said[id_], [entry.value])
                         for id_ in dict.fromkeys(map(part_of, entry.source_ids))
                         if id_ in said
                     ],

@@ -296,7 +296,7 @@ def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mappin
     for id_ in sources:
         item = others.get(id_)
         if item is not None and MESSAGE.matches(item.value):
-            told.append(source_of(item, _wordings(value, id_)))
+            told.append(source_of(id_, item.value, _wordings(value, id_)))
         elif item is None and FACT.matches(value) and (session := value.get("session_id")) in OUTSIDE:
             words = _wordings(value, id_)[0]
             told.append(
@@ -307,15 +307,15 @@ def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mappin
     return sorted(told, key=lambda source: str(source.said_at))
 
 
-def source_of(item: Item, wordings: Iterable[str]) -> MemorySource:
+def source_of(id_: str, value: Mapping[str, Any], wordings: Iterable[str]) -> MemorySource:
     """Return the view of a source message, with the first of these wordings that it contains as the quote."""
-    said = whole_text(item.value)
+    said = whole_text(value)
     return MemorySource(
-        id=item.key,
-        session_id=str(item.value["session_id"]),
-        turn=item.value.get("turn"),
-        said_at=item.value["created_at"],
-        role=str(item.value["role"]),
+        id=id_,
+        session_id=str(value["session_id"]),
+        turn=value.get("turn"),
+        said_at=value["created_at"],
+        role=str(value["role"]),
         text=said[:SHOWN_CHARS],
         quote=next((words for words in wordings if words and quotes(said, words)), ""),
     )

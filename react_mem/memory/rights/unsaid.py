@@ -359,19 +359,17 @@ class TurnUnsaid:
             said = record.content if isinstance(record.content, str) else record.text
             left = self._sayings.without(said, by_user=record.role == "user")
             if left == said:
-                shown = shown_without(record.content, self._sayings.hint)
-                kept.append(self._led(record.model_copy(update={"content": shown})))
+                changed = {"content": shown_without(record.content, self._sayings.hint)}
             elif left or record.role == "user":
-                kept.append(self._led(record.model_copy(update={"content": left, "text": left[:MAX_INDEXED_CHARS]})))
+                changed = {"content": left, "text": left[:MAX_INDEXED_CHARS]}
+            else:
+                continue
+            calls = [call for call in record.tool_calls if call.name not in FORGETTING]
+            told = record.model_copy(update={**changed, "tool_calls": tuple(calls)})
+            # no call or thought that names the forgotten text
+            led = led_without(told.to_value(), self._sayings.hint) if record.tool_calls or record.thinking else {}
+            kept.append(told.model_validate({**told.to_value(), **led}) if led else told)
         return kept
-
-    def _led(self, record: Message) -> Message:
-        """Return a message without the tool calls and thinking that name the forgotten text, or forgot it."""
-        if self._sayings is None or not (record.tool_calls or record.thinking):
-            return record
-        calls = [call for call in record.tool_calls if call.name not in FORGETTING]
-        told = record.model_copy(update={"tool_calls": tuple(calls)})
-        return told.model_validate({**told.to_value(), **led_without(told.to_value(), self._sayings.hint)})
 
     def steps(self, steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Return the steps of the turn that do not name the forgotten text."""
