@@ -57,23 +57,14 @@ log = logging.getLogger(__name__)
 
 def receipt_of(items: Iterable[Item], changes: Iterable[Change], messages: int) -> Receipt:
     """Return the receipt of writes, before any check, given the records as they were; other writes are not counted."""
-    known = {(item.namespace, item.key): str(item.value.get("kind", "")) for item in items}
-    written = [
-        (change, known[change.namespace, change.key]) for change in changes if (change.namespace, change.key) in known
-    ]
-    return Receipt(
-        removed=by_kind((kind, change.key) for change, kind in written if change.value is None),
-        rewritten=by_kind((kind, change.key) for change, kind in written if change.value is not None),
-        messages=messages,
-    )
-
-
-def by_kind(records: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return the ids of records by kind, given pairs of kind and id."""
-    found: dict[str, list[str]] = {}
-    for kind, id_ in records:
-        found.setdefault(kind or "other", []).append(id_)
-    return {kind: tuple(sorted(ids)) for kind, ids in sorted(found.items())}
+    known = {(item.namespace, item.key): str(item.value.get("kind") or "other") for item in items}
+    gone: dict[str, list[str]] = {}
+    less: dict[str, list[str]] = {}
+    for change in changes:
+        if (kind := known.get((change.namespace, change.key))) is not None:
+            (gone if change.value is None else less).setdefault(kind, []).append(change.key)
+    removed, rewritten = ({kind: tuple(sorted(ids)) for kind, ids in sorted(one.items())} for one in (gone, less))
+    return Receipt(removed=removed, rewritten=rewritten, messages=messages)
 
 
 async def read_again(
