@@ -1,4 +1,4 @@
-"""Deduplication behind the turns: facts that repeat each other in other words become one, by a model's verdict.
+"""Deduplication behind the turns: facts and entities that are the same become one, by a model's verdict.
 
 Extraction already marks repetitions of the facts in its prompt; this finds the rest. Vectors and words only propose
 pairs, since neither can tell a fact from its opposite. One small call a batch decides, and code refuses pairs whose

@@ -1,4 +1,4 @@
-"""Views for an owner: profile, waiting turns, skills, graph and usage."""
+"""Views for an owner beside memories: profile, waiting turns, skills, graph, usage and conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retention runs: remove the records that the agents' policies no longer keep."""
+"""Retention: its rules, and the runs that remove the records that the agents' policies no longer keep."""
 
 from __future__ import annotations
 

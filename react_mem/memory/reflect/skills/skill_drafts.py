@@ -1,4 +1,4 @@
-"""Drafts of skills: procedures and lessons in words, each with its turns as evidence."""
+"""Traces of turns, the procedures that they have in common, and drafts of skills with these turns as evidence."""
 
 from __future__ import annotations
 

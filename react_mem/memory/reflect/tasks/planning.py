@@ -1,4 +1,4 @@
-"""Planning: the question to the small model for the steps of a request, and the check of its answer."""
+"""Planning: the question to the small model for the steps of a request, the check of its answer, and of its proofs."""
 
 from __future__ import annotations
 
@@ -185,7 +185,9 @@ def _schema(tools: Sequence[str]) -> dict[str, Any]:
     return object_schema(plan, "plan", "The steps of what the user wants.")
 
 
-# Proof that a step is done: an exact quote of the user or of a tool's result.
+# Proof that a step is done: an exact quote of the user or of a tool's result. A planner's word alone proves nothing. Its
+# quote must be whole clauses of the conversation, since a fragment may say the opposite, and outside questions. Each
+# stretch of words proves one step only.
 
 Taken = Mapping[str, Sequence[Sequence[int]]]
 """Words used as proof: by message id, pairs of the first word and the word after the last."""
