@@ -1,4 +1,4 @@
-"""Planning: the question to the small model for the steps of a request, the check of its answer, and of its proofs."""
+"""Planning: the question to the small model for the steps of a request, the check of its answer, and its proofs."""
 
 from __future__ import annotations
 
