@@ -18,8 +18,7 @@ from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import record_id
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.driver import run
-from react_mem.memory.reflect.skills.learner import Learning
-from react_mem.memory.reflect.skills.outcomes import record_turn
+from react_mem.memory.reflect.skills.learner import Learning, record_turn
 from react_mem.memory.scopes import steps_to_experience
 
 TASK_TYPES = 20

@@ -113,7 +113,11 @@ def _reference(door: str, about: str) -> Iterator[str]:
     above = [other for other in REFERENCE if door.startswith(f"{other}.")]
     elsewhere = {name for other in above for name in _names(other)}
     yield f"# `{door}`\n\n{about}\n"
-    yield from (f"::: {door}.{name}\n" for name in _names(door) if name not in elsewhere)
+    for name in _names(door):
+        if name not in elsewhere:
+            # its parts are no classes of the door
+            options = "    options: {inherited_members: true}\n" if name == "MemoryFacade" else ""
+            yield f"::: {door}.{name}\n{options}"
 
 
 def _names(door: str) -> list[str]:

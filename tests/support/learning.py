@@ -9,8 +9,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.skills import Skill
-from react_mem.memory.reflect.skills.outcomes import record_turn
-from react_mem.memory.reflect.skills.traces import Trace
+from react_mem.memory.reflect.skills.learner import record_turn
+from react_mem.memory.reflect.skills.skill_drafts import Trace
 from react_mem.memory.scopes import steps_to_experience
 from react_mem.memory.scopes.experience import to_turns
 

@@ -73,14 +73,9 @@ def _check_it_answers(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def drain_blocking(work: AgentWork, within: float) -> bool:
-    """Finish the work that sync code left on our own loop, and return true if all was done; the rest stays durable.
-
-    Args:
-        within: Seconds to wait at most.
-    """
+    """Finish the work that sync code left on our own loop; true if all was done `within` these seconds."""
     if _own is None or _own[0] != os.getpid():
         return True
-
     return asyncio.run_coroutine_threadsafe(work.drain(within), _own[1]).result()
 
 

@@ -20,34 +20,102 @@ from typing import Annotated, Any, NotRequired
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse, PrivateStateAttr
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 from langgraph.types import Command
+from typing_extensions import TypedDict
 
 from react_mem.errors import QuotaExceeded
 from react_mem.memory.adapters.blocking import drain_blocking, run_blocking
-from react_mem.memory.adapters.thread import (
-    Mark,
-    added_since,
-    as_said,
-    in_place,
-    mark_of,
-    noted,
-    steps_of,
-    thread_of,
-    turn_of,
-)
 from react_mem.memory.context import Frame, Layout, Window, lay_out, paired_calls
+from react_mem.memory.context.dialogue import current_start
 from react_mem.memory.llm.budget import ASSUMED_WINDOW
 from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.maintenance.worker import AgentWork
 from react_mem.memory.merging.foreign import by_other_agents, from_tool, is_delegated, running_tool
-from react_mem.memory.merging.transcript import is_kept_out, kept_out
+from react_mem.memory.merging.transcript import SOURCE, by_other, identified, is_kept_out, is_said, is_users, kept_out
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.lifecycle import AgentMemory, Operation, TurnMemory
+
+# Threads of other agents, as memory reads them: other middleware may have rewritten them.
+
+
+class Mark(TypedDict):
+    """Position up to which a thread is stored: the id of the last stored message, and its place in the conversation."""
+
+    id: str
+    place: int
+
+
+def as_said(thread: Sequence[AnyMessage], mark: Mark | None) -> list[AnyMessage]:
+    """Return the thread with every message at its place in the conversation, given the mark up to which it is stored.
+
+    Empty system messages stand in for removed ones, so that later ones get a later turn than all stored ones.
+    """
+    said = [message for message in thread if not message.additional_kwargs.get(SOURCE)]
+    if mark is None:
+        return said
+    place = next((i for i, message in enumerate(said) if message.id == mark["id"]), -1)
+    return [*(SystemMessage("") for _ in range(mark["place"] - place)), *said]
+
+
+def mark_of(said: Sequence[AnyMessage]) -> Mark | None:
+    """Return the mark of a thread after these messages, as `as_said` returned them, are stored."""
+    place = next((place for place in range(len(said) - 1, -1, -1) if is_said(said[place])), None)
+    return Mark(id=str(said[place].id), place=place) if place is not None else None
+
+
+def thread_of(state: Mapping[str, Any]) -> list[AnyMessage]:
+    """Return the thread in a state, each message with an id, and with its marks from the state."""
+    notes: Mapping[str, Any] = state.get("memory_notes") or {}
+    return [
+        message.model_copy(update={"additional_kwargs": notes[message.id]}) if message.id in notes else message
+        for message in identified(state["messages"])
+    ]
+
+
+def noted(state: Mapping[str, Any], marked: Sequence[BaseMessage]) -> dict[str, Any]:
+    """Return the state update that keeps marks of messages.
+
+    Those of messages without an id go into `memory_notes`: the thread would take a marked one for a new message.
+    """
+    given = {message.id for message in state["messages"]}
+    notes = {message.id: message.additional_kwargs for message in marked if message.id not in given}
+    found = [message for message in marked if message.id in given]
+    update: dict[str, Any] = {"messages": found} if found else {}
+    return update | {"memory_notes": {**(state.get("memory_notes") or {}), **notes}} if notes else update
+
+
+def in_place(thread: Sequence[AnyMessage], marked: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return a thread with messages replaced by their marked copies."""
+    known = {message.id: message for message in marked}
+    return [known.get(message.id, message) for message in thread]
+
+
+def turn_of(thread: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
+    """Return the messages of the current turn, which begins with the user's last message."""
+    return thread[current_start(thread) :]
+
+
+def steps_of(thread: Sequence[AnyMessage]) -> list[dict[str, Any]]:
+    """Return the agent's steps in the current turn: each tool call with its result."""
+    steps: list[dict[str, Any]] = []
+    # some servers begin again with `call_0` in every answer: only what is called and not yet answered is meant
+    waiting: dict[str, dict[str, Any]] = {}
+    for message in turn_of(thread):
+        if isinstance(message, AIMessage):
+            waiting = {}
+            for call in message.tool_calls:
+                step = {"action": call["name"], "arguments": call["args"], "observation": "", "error": ""}
+                steps.append(step)
+                waiting[call["id"] or ""] = step
+        elif isinstance(message, ToolMessage) and message.tool_call_id in waiting:
+            result = waiting.pop(message.tool_call_id)
+            result["error" if message.status == "error" else "observation"] = message.text
+    return steps
 
 
 class MemoryState(AgentState[Any]):
@@ -249,7 +317,10 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         done: dict[str, Any] = {"memory_layout": None}
         if is_delegated(memory.config):
             return done
-        theirs = added_since(thread, state.get("memory_asked"))
+        # in the user's name after the input of the run: not the user's
+        asked = state.get("memory_asked")
+        start = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == asked), len(thread))
+        theirs = [by_other(message, "run") for message in thread[start:] if is_users(message)]
         thread = in_place(thread, theirs)
         turn = turn_of(thread)
         if thread and (memory.switched_off or is_kept_out(turn[0])):

@@ -25,6 +25,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp, get_text_at_path
 
 from react_mem.memory.index.entries import MAX_CHUNKS, chunks
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.store.owned import WHOLE
 
 Namespace = tuple[str, ...]
 
@@ -59,20 +60,16 @@ class Dialect:
     says_empty: Callable[[Exception], bool] = lambda _: False
 
 
-def _as_it_is(score: float) -> float:
-    return score
-
-
 DIALECTS: dict[str, Dialect] = {
     # its filter is a function, which it calls before it compares
     "InMemoryVectorStore": Dialect(
-        lambda label: {"filter": lambda document: document.metadata.get("namespace") == label}, _as_it_is
+        lambda label: {"filter": lambda document: document.metadata.get("namespace") == label}, float
     ),
     "Milvus": Dialect(lambda label: {"expr": f'namespace == "{label}"'}, most=16_384),
     # its async delete sends what the service does not understand
     "OpenSearchVectorSearch": Dialect(
         lambda label: {"efficient_filter": {"term": {"metadata.namespace.keyword": label}}},
-        _as_it_is,
+        float,
         most=10_000,
         in_threads=True,
         # the engine that it takes by itself knows no filter, and is refused for a new index from version 3 on
@@ -89,10 +86,7 @@ EQUALITY = Dialect(lambda label: {"filter": {"namespace": label}})
 
 @dataclass(frozen=True)
 class VectorEntry:
-    """Item to index.
-
-    Its value is None where it is gone; its fields are empty where it is not to be found.
-    """
+    """Item to index; its value is None where it is gone, its fields are empty where it is not to be found."""
 
     namespace: Namespace
     key: str
@@ -128,11 +122,7 @@ class VectorIndex:
         self._tells_what_it_has = True
 
     async def replace(self, entries: Sequence[VectorEntry]) -> None:
-        """Replace the entries of these items, each given once, in the vector store. Idempotent.
-
-        Raises:
-            RuntimeError: If the vector store reports a failure; its own exceptions are passed on.
-        """
+        """Replace the entries of these items, each given once. Idempotent; a failure is raised."""
         wanted = {id_: document for entry in entries for id_, document in _documents(entry)}
         ids = [_id(entry.namespace, entry.key, number) for entry in entries for number in range(MAX_CHUNKS)]
         for start in range(0, len(ids), _AT_ONCE):
@@ -167,12 +157,7 @@ class VectorIndex:
         return dict.fromkeys(ids)
 
     async def search(self, namespace: Namespace, query: str, first: int) -> AsyncIterator[list[VectorHit]]:
-        """Yield the hits in a namespace, the nearest first, a page at a time, for as long as there is more.
-
-        Args:
-            namespace: The namespace itself; those below it are not searched.
-            first: Hits of the first page; each page asks for twice as many.
-        """
+        """Yield pages of hits in a namespace itself, the nearest first; each page asks for twice as many."""
         label = _label(namespace)
         where = self._dialect.where(label)
         number = first
@@ -226,10 +211,8 @@ def _hit(document: Document, score: float) -> VectorHit:
 
 
 def _same(wanted: Document, present: Document) -> bool:
-    metadata = present.metadata
-    return wanted.page_content == present.page_content and all(
-        metadata.get(name) == value for name, value in wanted.metadata.items()
-    )
+    # services add fields of their own
+    return wanted.page_content == present.page_content and wanted.metadata.items() <= present.metadata.items()
 
 
 def _label(namespace: Namespace) -> str:
@@ -253,7 +236,6 @@ FIELDS = ("text",)
 """Fields that are searched of an item unless its write says otherwise."""
 
 PAGE = 500
-WHOLE = 10_000_000
 _TRIES = 3
 """Retries for an item that changes while it is indexed; then its note waits for the next run."""
 

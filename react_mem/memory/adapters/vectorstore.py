@@ -44,7 +44,6 @@ from react_mem.memory.adapters.vector_index import (
     KNOWN,
     NOTES,
     PAGE,
-    WHOLE,
     Dialect,
     Namespace,
     Place,
@@ -66,6 +65,7 @@ from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
 from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted
+from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.whole_store import read_all
 
@@ -117,7 +117,7 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         for place in ours:
             results[place] = cast("Result", await self._search(cast("SearchOp", batch[place])))
         if puts:
-            await write(self.inner, [*_plain(puts, self.covers), *noted.values()])
+            await write(self.inner, [*self._plain(puts), *noted.values()])
             await self._notes.follow(noted)
         return results
 
@@ -181,10 +181,14 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         puts = [op for op in ops if isinstance(op, PutOp)]
         noted = self._notes.noted(puts)
         others = [op for op in ops if not isinstance(op, PutOp)]
-        if not await self._can.abatch_if([*others, *_plain(puts, self.covers), *noted.values()], guard):
+        if not await self._can.abatch_if([*others, *self._plain(puts), *noted.values()], guard):
             return False
         await self._notes.follow(noted)
         return True
+
+    def _plain(self, puts: Sequence[PutOp]) -> list[PutOp]:
+        """Return the writes for the inner store, without an index where the vector store has one."""
+        return [put._replace(index=False) if self.covers(put.namespace) else put for put in puts]
 
     def _searches(self, op: SearchOp) -> bool:
         """Return true if a search covers a namespace in the vector store."""
@@ -199,13 +203,13 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         wanted = op.offset + op.limit
         if self.scopes is not None and self.covers(op.namespace_prefix):
             # a scope's namespace has none below it
-            found = await self._nearest(op.namespace_prefix, op.query or "", wanted, op.filter, ())
-            items = [item for item, _ in found[0]]
+            nearest, _ = await self._nearest(op.namespace_prefix, op.query or "", wanted, op.filter)
+            items = [item for item, _ in nearest]
         else:
             items = []
             for namespace in await self._namespaces(op.namespace_prefix, all_of_them=True):
                 if self.covers(namespace):
-                    nearest, _ = await self._nearest(namespace, op.query or "", wanted, op.filter, ())
+                    nearest, _ = await self._nearest(namespace, op.query or "", wanted, op.filter)
                     items += [item for item, _ in nearest]
                 else:
                     one = op._replace(namespace_prefix=namespace, limit=wanted, offset=0)
@@ -241,46 +245,39 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         query: str,
         limit: int,
         conditions: Mapping[str, Any] | None,
-        without: Sequence[str],
+        without: Sequence[str] = (),
     ) -> tuple[list[tuple[SearchItem, VectorHit]], str]:
         """Return the items of a namespace nearest to a text, each with its hit, and a note on missing ones."""
+
+        async def verified() -> tuple[list[tuple[SearchItem, VectorHit]], dict[Place, Sequence[str]]]:
+            """Return the verified hits, and the outdated entries of the vector store."""
+            found: dict[str, tuple[SearchItem, VectorHit]] = {}
+            stale: dict[Place, Sequence[str]] = {}
+            items: dict[str, Item | None] = {}
+            if limit <= 0:
+                return [], stale
+            async for page in self.index.search(namespace, query, _SPARE * limit):
+                new = [key for key in dict.fromkeys(hit.key for hit in page) if key not in items]
+                answers = await self.inner.abatch([GetOp(namespace, key, refresh_ttl=False) for key in new])
+                items |= dict(zip(new, cast("list[Item | None]", answers), strict=True))
+                for hit in page:
+                    item = items[hit.key]
+                    if item is None or not hit.is_of(item.value):
+                        stale[namespace, hit.key] = hit.fields
+                    elif hit.key not in found and hit.key not in without and matches(item.value, conditions):
+                        found[hit.key] = (scored(item, hit.score), hit)
+                if len(found) >= limit:
+                    break
+            return sorted(found.values(), key=lambda pair: -(pair[0].score or 0.0))[:limit], stale
+
         late = await self._notes.catch_up((NOTES, *namespace))
-        found, stale = await self._verified(namespace, query, limit, conditions, without)
+        found, stale = await verified()
         if stale:
             # what a lost race left: put right, it is found where it belongs
             await self._notes.settle(stale)
-            found, _ = await self._verified(namespace, query, limit, conditions, without)
+            found, _ = await verified()
         causes = "; ".join(sorted(set(late.values())))
         return found, f"{len(late)} memories wait for the vector store: {causes}" if late else ""
-
-    async def _verified(
-        self,
-        namespace: Namespace,
-        query: str,
-        limit: int,
-        conditions: Mapping[str, Any] | None,
-        without: Sequence[str],
-    ) -> tuple[list[tuple[SearchItem, VectorHit]], dict[Place, Sequence[str]]]:
-        """Return the verified hits, and the outdated entries of the vector store."""
-        found: dict[str, tuple[SearchItem, VectorHit]] = {}
-        stale: dict[Place, Sequence[str]] = {}
-        items: dict[str, Item | None] = {}
-        if limit <= 0:
-            return [], stale
-        async for page in self.index.search(namespace, query, _SPARE * limit):
-            new = [key for key in dict.fromkeys(hit.key for hit in page) if key not in items]
-            answers = await self.inner.abatch([GetOp(namespace, key, refresh_ttl=False) for key in new])
-            items |= dict(zip(new, cast("list[Item | None]", answers), strict=True))
-            for hit in page:
-                item = items[hit.key]
-                if item is None or not hit.is_of(item.value):
-                    stale[namespace, hit.key] = hit.fields
-                elif hit.key not in found and hit.key not in without and matches(item.value, conditions):
-                    found[hit.key] = (scored(item, hit.score), hit)
-            if len(found) >= limit:
-                break
-        nearest = sorted(found.values(), key=lambda pair: -(pair[0].score or 0.0))
-        return nearest[:limit], stale
 
     async def _namespaces(self, prefix: Namespace, *, all_of_them: bool = False) -> list[Namespace]:
         found = await self.inner.alist_namespaces(prefix=prefix or None, limit=WHOLE)
@@ -308,16 +305,10 @@ def with_vector_index(
 
 def _without_notes(op: Op, answer: Result) -> Result:
     """Return the inner store's answer without the vector store's bookkeeping."""
-    if isinstance(op, ListNamespacesOp):
-        return [name for name in cast("list[Namespace]", answer) if not is_note(name)]
-    if isinstance(op, SearchOp):
-        return [item for item in cast("list[SearchItem]", answer) if not is_note(item.namespace)]
+    if isinstance(op, ListNamespacesOp | SearchOp):
+        found = cast("list[Any]", answer)
+        return [one for one in found if not is_note(one if isinstance(one, tuple) else one.namespace)]
     return answer
-
-
-def _plain(puts: Sequence[PutOp], covered: Any) -> list[PutOp]:
-    """Return the writes for the inner store, without an index where the vector store has one."""
-    return [put._replace(index=False) if covered(put.namespace) else put for put in puts]
 
 
 class VectorIndexSettings(BaseModel, extra="forbid", frozen=True):
@@ -365,14 +356,11 @@ class VectorIndexSettings(BaseModel, extra="forbid", frozen=True):
             ) from None
         except AttributeError as error:
             raise ValueError(f"the vector store {self.factory!r} does not exist: {error}") from None
-        return factory(**self._arguments(factory, embeddings))
-
-    def _arguments(self, factory: Any, embeddings: Embeddings) -> dict[str, Any]:
         taken = inspect.signature(factory).parameters
         # each integration has a name of its own for it
         for name in ("embedding_function", "embedding", "embeddings"):
             if name in taken:
-                return {name: embeddings, **self.options}
+                return factory(**{name: embeddings, **self.options})
         raise ValueError(
             f"{self.factory!r} takes no embedding model: give it a parameter `embedding`, it has {', '.join(taken)}"
         )
@@ -384,11 +372,6 @@ async def open_vector_index(
     """Return a store that searches in the vector store of the settings, after indexing is up to date.
 
     A vector store that is new to the store is backfilled with everything in the store.
-
-    Args:
-        store: The store of the records.
-        settings: The settings; a text is the path of the factory.
-        embeddings: The embedding model.
 
     Raises:
         ValueError: If it cannot be made; the message names the fix.

@@ -21,10 +21,9 @@ from react_mem.memory.model.receipt import Change, put, write
 from react_mem.memory.model.records import Message, now
 from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
-from react_mem.memory.reflect.deduplication import Deduplication
+from react_mem.memory.reflect.consolidation import Consolidation
+from react_mem.memory.reflect.deduplication import Deduplication, EntityResolution
 from react_mem.memory.reflect.driver import Strategy, run
-from react_mem.memory.reflect.entity_resolution import EntityResolution
-from react_mem.memory.reflect.knowledge.consolidator import Consolidation
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.retrieval.last_known import note_new_alike
 from react_mem.memory.rights.hidden import erase_due

@@ -30,15 +30,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Report:
-    """Report of one run.
-
-    Args:
-        stored: New, changed or revived texts.
-        retired: Texts that are no longer believed or followed.
-        calls: Number of model calls.
-        refused: Reasons for refused proposals of the model.
-        problem: Error message for the user; empty for none.
-    """
+    """Report of one run: `stored` and `retired` texts, model calls, refused proposals, and a problem for the user."""
 
     stored: list[str] = field(default_factory=list)
     retired: list[str] = field(default_factory=list)
@@ -68,12 +60,7 @@ class Checked(Generic[D]):
 
 @dataclass(frozen=True)
 class Asked(Generic[D]):
-    """A question to a model, answered in drafts.
-
-    Args:
-        keys: Its keys in the progress note.
-        otherwise: Drafts to use where the model fails.
-    """
+    """A question to a model, its keys in the progress note, and the drafts for a model that fails."""
 
     question: ModelQuestion[Checked[D]]
     keys: Sequence[str] = ()
@@ -82,12 +69,7 @@ class Asked(Generic[D]):
 
 @dataclass(frozen=True)
 class Gathered(Generic[D]):
-    """Material of a run: drafts, and questions to the model.
-
-    Args:
-        found: Drafts that need no model.
-        noted: Makes the new progress note from the keys of the answered questions; None leaves the note as it is.
-    """
+    """Drafts that need no model, questions, and the new progress note (None: the old) from the answered keys."""
 
     found: Checked[D] = field(default_factory=Checked)
     questions: Sequence[Asked[D]] = ()
@@ -107,21 +89,13 @@ class Strategy(ABC, Generic[D]):
 
     @abstractmethod
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[D]:
-        """Return the drafts and questions of a run.
-
-        Args:
-            noted: The progress note of earlier runs.
-            asker: The model; None to work without one.
-        """
+        """Return the drafts and questions of a run, given the progress note of earlier runs."""
 
     @abstractmethod
     async def merge(self, drafts: Sequence[D], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
-        """Return the changes of some drafts. Called again, with fresh sources, if the transaction is retried.
+        """Return the changes of drafts whose sources are all `there`; the report takes the texts that change.
 
-        Args:
-            drafts: Drafts whose sources all exist.
-            there: The sources, as JSON.
-            report: Takes the texts that change.
+        Called again, with fresh sources, if the transaction is retried.
         """
 
 

@@ -6,152 +6,169 @@ Threads are deleted first and records last, since the records name the threads: 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory.branches.beliefs import part_of
-from react_mem.memory.branches.tree import forget_tips, forgotten_branches
+from react_mem.memory.branches.tree import forgotten_branches
 from react_mem.memory.graph.links import fall
 from react_mem.memory.merging.concepts.concept_store import concepts_without
 from react_mem.memory.merging.restating import says_again
-from react_mem.memory.merging.transcript import forget_speakers, silenced
+from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import named_session
-from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, PROFILE, kind_of
-from react_mem.memory.model.namespaces import LINKS, META, owner_namespace
+from react_mem.memory.model.kinds import CONCEPT, FACT, KINDS, MESSAGE, PROFILE, kind_of
+from react_mem.memory.model.namespaces import (
+    ATTACHMENTS,
+    LINKS,
+    META,
+    Namespace,
+    encode,
+    meta_namespace,
+    owner_namespace,
+)
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import Profile, ProfileValue
-from react_mem.memory.model.receipt import Change, Receipt
+from react_mem.memory.model.receipt import UNREAD, Change, Check, Receipt
 from react_mem.memory.model.records import BELIEVED, Ending, Fact
-from react_mem.memory.retrieval import last_known
-from react_mem.memory.rights.forgotten import ErasedSessions, checked, few_at_once, without_forgotten
+from react_mem.memory.rights.facade_part import FacadePart, forget_caches
 from react_mem.memory.rights.hidden import hidden_without
 from react_mem.memory.rights.holds import HeldRecords, holds_on, refuse_held
+from react_mem.memory.rights.receipts import check, read_again, receipt_of
+from react_mem.memory.rights.unsaid import without_forgotten
 from react_mem.memory.scopes.profile import split_fields, with_text
-from react_mem.memory.store.attachments import erase_attachments, unattached
+from react_mem.memory.store.attachments import erase_attachments, sizes, unattached
+from react_mem.memory.store.audit.audit_log import ALL, AuditAction, note_action
+from react_mem.memory.store.capabilities import capabilities
+from react_mem.memory.store.left_traces import Traces
 from react_mem.memory.store.owned import WHOLE, everything, set_aside
-from react_mem.memory.store.room import forget_count
-from react_mem.memory.store.thread_owners import forget_threads, thread_marks, threads_of
+from react_mem.memory.store.thread_owners import thread_marks, threads_of
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import forgotten_work
 
+_Result = TypeVar("_Result")
 
-async def delete_session(
-    store: BaseStore,
-    checkpointer: BaseCheckpointSaver[Any] | None,
-    user_id: str,
-    session_id: str,
-    *,
-    proof: bool = False,
-) -> Receipt:
-    """Forget one conversation of an owner: its messages, its thread and everything derived from it.
-
-    Facts and skills that other conversations support keep that support; a fact that one of this conversation had
-    superseded is believed again.
-
-    Args:
-        checkpointer: Keeps the threads. A thread is deleted only if the owner spoke in it: see `spoken_in`.
-        proof: Whether to search every table of the database afterwards, which may take a while.
-
-    Returns:
-        The removed records, and the checks made afterwards.
-
-    Raises:
-        ValueError: If `session_id` is empty: records without a conversation are not one conversation.
-        LegalHoldError: If the conversation is under a legal hold.
-    """
-    named_session(session_id)
-    if (hold := HeldRecords(await holds_on(store, user_id)).session(session_id)) is not None:
-        # before the thread goes
-        refuse_held(hold)
-    marks = [item for item in await thread_marks(store, user_id) if item.value.get("thread_id") == session_id]
-    items = [*await everything(store, user_id), *await set_aside(store, user_id)]
-    threads = [session_id] if marks or session_id in spoken_in(items) else []
-    if checkpointer is not None:
-        threads = threads or await threads_of(checkpointer, user_id, session_id) or []
-        await few_at_once(checkpointer.adelete_thread, threads)
-
-    async def step() -> tuple[tuple[list[Item], list[Change]], list[Change]]:
-        owned = await everything(store, user_id)
-        aside = await set_aside(store, user_id)
-        said = [item for item in aside if MESSAGE.matches(item.value)]
-        changes = [
-            *await asyncio.to_thread(forgetting, [*owned, *said], session_id),
-            *forgotten_branches(user_id, session_id, aside),
-            without_forgotten(user_id, session_id),
-            *(PutOp(item.namespace, item.key, None) for item in marks),
-        ]
-        HeldRecords(await holds_on(store, user_id), [*owned, *aside]).check([*owned, *aside], changes)
-        changes += await unattached(store, user_id, [*owned, *aside], changes)
-        gone = {(change.namespace, change.key) for change in changes if change.value is None}
-        left = [item for item in owned if (item.namespace, item.key) not in gone]
-        work = await forgotten_work(store, user_id, session_id)
-        past = await hidden_without(store, user_id, lambda hidden: _past_without([*owned, *said], hidden, session_id))
-        return ([*owned, *aside], changes), [*changes, *await silenced(store, user_id, left), *work, *past]
-
-    before, changes = await transact(store, user_id, step)
-    forget_caches(store, user_id)
-    about: dict[str, Any] = {"session_id": session_id, "threads": threads, "proof": proof}
-    return await checked(store, checkpointer, user_id, before, changes, **about)
+_AT_ONCE = 4
+"""Threads that are deleted or looked for at once."""
 
 
-async def forget_user(
-    store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str, *, proof: bool = False
-) -> ErasedSessions:
-    """Forget everything about one user: every scope, pending work, threads, and the terminal's bookmarks.
+class ErasedSessions(list[str]):
+    """Conversations of an erased user, with the receipt."""
 
-    Args:
-        checkpointer: Keeps the threads; without it the caller deletes them.
-        proof: Whether to search every table of the database afterwards, which may take a while.
+    def __init__(self, sessions: Iterable[str], receipt: Receipt) -> None:
+        super().__init__(sessions)
+        self.receipt = receipt
 
-    Returns:
-        The conversations in which the user spoke, with the receipt.
 
-    Raises:
-        LegalHoldError: If the user, or a conversation of theirs, is under a legal hold.
-    """
-    marks = await thread_marks(store, user_id)
-    threads = dict.fromkeys(str(item.value["thread_id"]) for item in marks)
-    if checkpointer is not None:
-        threads |= dict.fromkeys(await threads_of(checkpointer, user_id) or ())
+class Erasure(FacadePart):
+    """Erasure of a conversation or a user."""
 
-    async def step() -> tuple[tuple[list[str], list[Item], list[Change]], list[Change]]:
-        for hold in await holds_on(store, user_id):
+    async def delete_session(self, user_id: str, session_id: str, *, proof: bool = False) -> Receipt:
+        """Forget one conversation of one owner: its messages, its thread, and all memories derived from it.
+
+        Memories that other conversations support too keep that support.
+
+        Args:
+            user_id: The owner.
+            session_id: The conversation.
+            proof: True to look through every table of the database afterwards, which may take a while.
+
+        Returns:
+            The removed records, and the remains found afterwards.
+
+        Raises:
+            ValueError: If no conversation is named.
+        """
+        store, checkpointer = self.store, self.checkpointer
+        named_session(session_id)
+        if (hold := HeldRecords(await holds_on(store, user_id)).session(session_id)) is not None:
+            # before the thread goes
             refuse_held(hold)
+        marks = [item for item in await thread_marks(store, user_id) if item.value.get("thread_id") == session_id]
         items = [*await everything(store, user_id), *await set_aside(store, user_id)]
-        sessions = list(threads | dict.fromkeys(spoken_in(items)))
+        threads = [session_id] if marks or session_id in spoken_in(items) else []
         if checkpointer is not None:
-            await few_at_once(checkpointer.adelete_thread, sessions)
-        gone = await asyncio.to_thread(lambda: [PutOp(one.namespace, one.key, None) for one in (*items, *marks)])
-        return (sessions, items, gone), [*gone, *await forgotten_work(store, user_id)]
+            threads = threads or await threads_of(checkpointer, user_id, session_id) or []
+            await few_at_once(checkpointer.adelete_thread, threads)
 
-    # a worker that has read before this and writes after it finds the revision changed, and nothing left to write
-    sessions, before, changes = await transact(store, user_id, step, erases=True)
-    rest = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
-    await store.abatch([PutOp(one.namespace, one.key, None) for one in rest if one.namespace[2] in (LINKS, META)])
-    await erase_attachments(store, user_id)
-    forget_caches(store, user_id)
-    receipt = await checked(store, checkpointer, user_id, before, changes, threads=sessions, proof=proof)
-    return ErasedSessions(sessions, receipt)
+        async def step() -> tuple[tuple[list[Item], list[Change]], list[Change]]:
+            owned = await everything(store, user_id)
+            aside = await set_aside(store, user_id)
+            said = [item for item in aside if MESSAGE.matches(item.value)]
+            changes = [
+                *await asyncio.to_thread(forgetting, [*owned, *said], session_id),
+                *forgotten_branches(user_id, session_id, aside),
+                without_forgotten(user_id, session_id),
+                *(PutOp(item.namespace, item.key, None) for item in marks),
+            ]
+            HeldRecords(await holds_on(store, user_id), [*owned, *aside]).check([*owned, *aside], changes)
+            changes += await unattached(store, user_id, [*owned, *aside], changes)
+            gone = {(change.namespace, change.key) for change in changes if change.value is None}
+            left = [item for item in owned if (item.namespace, item.key) not in gone]
+            work = await forgotten_work(store, user_id, session_id)
 
+            def without(hidden: Sequence[Item]) -> dict[tuple[Namespace, str], Mapping[str, Any] | None]:
+                """Return the new values of hidden records, None for removal."""
+                past = {(item.namespace, item.key): item for item in hidden}
+                every = {(item.namespace, item.key): item for item in (*owned, *said)} | past
+                changed = forgetting(list(every.values()), session_id)
+                return {place: one.value for one in changed if (place := (one.namespace, one.key)) in past}
 
-def forget_caches(store: BaseStore, user_id: str) -> None:
-    """Drop everything that this process caches about a user outside of the store."""
-    forget_speakers(store, user_id)
-    forget_tips(store, user_id)
-    forget_threads(store, user_id)
-    forget_count(store, user_id)
-    last_known.forget(store, user_id)
+            past = await hidden_without(store, user_id, without)
+            return ([*owned, *aside], changes), [*changes, *await silenced(store, user_id, left), *work, *past]
+
+        before, changes = await transact(store, user_id, step)
+        forget_caches(store, user_id)
+        about: dict[str, Any] = {"session_id": session_id, "threads": threads, "proof": proof}
+        receipt = await checked(store, checkpointer, user_id, before, changes, **about)
+        note_action(store, user_id, AuditAction.ERASE, receipt.counts)
+        return receipt
+
+    async def forget_user(self, user_id: str, *, proof: bool = False) -> ErasedSessions:
+        """Forget everything about one user: every scope, pending work, and the threads.
+
+        Args:
+            user_id: The owner.
+            proof: True to look through every table of the database afterwards, which may take a while.
+
+        Returns:
+            The conversations there were: a caller with threads elsewhere deletes them there. Its `receipt`
+            lists the removed records, and the remains found afterwards.
+        """
+        store, checkpointer = self.store, self.checkpointer
+        marks = await thread_marks(store, user_id)
+        threads = dict.fromkeys(str(item.value["thread_id"]) for item in marks)
+        if checkpointer is not None:
+            threads |= dict.fromkeys(await threads_of(checkpointer, user_id) or ())
+
+        async def step() -> tuple[tuple[list[str], list[Item], list[Change]], list[Change]]:
+            for hold in await holds_on(store, user_id):
+                refuse_held(hold)
+            items = [*await everything(store, user_id), *await set_aside(store, user_id)]
+            sessions = list(threads | dict.fromkeys(spoken_in(items)))
+            if checkpointer is not None:
+                await few_at_once(checkpointer.adelete_thread, sessions)
+            gone = await asyncio.to_thread(lambda: [PutOp(one.namespace, one.key, None) for one in (*items, *marks)])
+            return (sessions, items, gone), [*gone, *await forgotten_work(store, user_id)]
+
+        # a worker that has read before this and writes after it finds the revision changed, and nothing left to write
+        sessions, before, changes = await transact(store, user_id, step, erases=True)
+        rest = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+        await store.abatch([PutOp(one.namespace, one.key, None) for one in rest if one.namespace[2] in (LINKS, META)])
+        await erase_attachments(store, user_id)
+        forget_caches(store, user_id)
+        receipt = await checked(store, checkpointer, user_id, before, changes, threads=sessions, proof=proof)
+        note_action(store, user_id, AuditAction.ERASE, {ALL: 1, **receipt.counts})
+        return ErasedSessions(sessions, receipt)
 
 
 def spoken_in(items: Iterable[Item]) -> list[str]:
-    """Return the conversations in which an owner said something or was answered, each once.
+    """Return the conversations in which an owner spoke or was answered, by messages of our own threads.
 
-    Imported records name the conversations of the file's author, and clients may report a conversation of any name:
-    only messages taken from a thread of this server count. See `note_thread` for threads without messages.
+    Imports and clients may name any conversation. See `note_thread` for threads without messages.
     """
     said = (item.value for item in items if MESSAGE.matches(item.value))
     heard = (value for value in said if value.get("origin") != Origin.IMPORT and not value.get("elsewhere"))
@@ -162,15 +179,6 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
     """Return the writes that forget one conversation, given all records of the owner."""
     said = {item.key for item in items if MESSAGE.matches(item.value) and _is_of(item.value, session_id)}
     return erasing(items, said, session_id)
-
-
-def _past_without(
-    items: Sequence[Item], hidden: Sequence[Item], session_id: str
-) -> dict[tuple[tuple[str, ...], str], Mapping[str, Any] | None]:
-    """Return the new values of hidden records after a conversation is forgotten, None for removal."""
-    past = {(item.namespace, item.key): item for item in hidden}
-    changes = forgetting(list(({(item.namespace, item.key): item for item in items} | past).values()), session_id)
-    return {place: one.value for one in changes if (place := (one.namespace, one.key)) in past}
 
 
 def erasing(
@@ -187,14 +195,11 @@ def erasing(
     """Return the writes that erase some records with everything that derives from them alone.
 
     Args:
-        items: All records of the owner.
-        erased: The ids of the records.
         session_id: A conversation; its records without a source are erased too.
-        cut: The ids of messages that lost a part of their text: records that retell them are erased.
-        made_anew: The ids of such records that have been rewritten from the shortened text.
+        cut: Messages that lost a part of their text: records that retell them are erased, unless `made_anew`.
         revives: Whether a fact that an erased one had ended is believed again.
-        is_unsaid: Returns true if a source no longer states a profile value: called with field, value and source.
-        outlives: Returns true if a record stays although a source goes: called with the record as JSON and the source.
+        is_unsaid: Returns true if a source no longer states the value of a profile field.
+        outlives: Returns true if a record stays although a source goes.
     """
     said_in = {item.key: str(item.value.get("session_id", "")) for item in items}
     profiles = [item for item in items if PROFILE.matches(item.value)]
@@ -211,16 +216,11 @@ def erasing(
         # not a record: a source that only the one who wrote this knows
         return not _is_of(value, session_id)
 
-    def stays(value: Mapping[str, Any], source: str) -> bool:
+    def stays(source: str, value: Mapping[str, Any]) -> bool:
         return elsewhere(source, value) or outlives(value, source)
 
     gone |= {id_: left.pop(id_) for id_ in erased if id_ in left}
-    fall(
-        left,
-        gone,
-        stands=lambda source, value: stays(value, source),
-        unsourced=lambda value: _is_of(value, session_id),
-    )
+    fall(left, gone, stands=stays, unsourced=lambda value: _is_of(value, session_id))
     changes: list[Change] = [PutOp(item.namespace, item.key, None) for item in gone.values()]
     for item in left.values():
         value = dict(item.value)
@@ -231,7 +231,7 @@ def erasing(
         if not gone.keys().isdisjoint(value.get("alike", ())):
             value["alike"] = {id_: weight for id_, weight in value["alike"].items() if id_ not in gone}
         if kind is FACT and value.get("wordings"):
-            value |= _reworded(value, partial(stays, item.value))
+            value |= _reworded(value, partial(stays, value=item.value))
         kept = [source for source in value.get("source_ids", ()) if elsewhere(source, value)]
         if len(kept) < len(value.get("source_ids", ())):
             value["source_ids"] = kept
@@ -282,14 +282,12 @@ def _reworded(value: Mapping[str, Any], stands: Callable[[str], bool]) -> dict[s
 def _successor(
     value: Mapping[str, Any], gone: Mapping[str, Item], left: Mapping[str, Item], *, revives: bool
 ) -> dict[str, Any]:
-    """Return the new end of a fact after its successor is gone: the next remaining successor, or none.
-
-    A fact that its owner only restated ends as the restatement did, or not at all.
-    """
+    """Return the new end of a fact without its successor; a fact only restated ends as the restatement did."""
     last, is_restated = value, True
     while (id_ := str(last.get("superseded_by") or "")) in gone:
         heir = gone[id_].value
-        is_restated = is_restated and _says_again(heir, last)
+        both = FACT.matches(heir) and FACT.matches(last)
+        is_restated &= both and says_again(Fact.from_value(dict(heir)), Fact.from_value(dict(last)))
         last = heir
     if id_ in left:
         return {"superseded_by": id_, "valid_to": left[id_].value["said_at"]}
@@ -297,11 +295,6 @@ def _successor(
     if is_restated and not id_ and ended_by:
         return {**{name: last.get(name) for name in Ending.model_fields}, "ended_by": ended_by}
     return dict(BELIEVED) if revives or is_restated else {"superseded_by": None}
-
-
-def _says_again(heir: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
-    both = FACT.matches(heir) and FACT.matches(value)
-    return both and says_again(Fact.from_value(dict(heir)), Fact.from_value(dict(value)))
 
 
 def _profile_without(
@@ -316,3 +309,104 @@ def _profile_without(
         return []
     after = with_text(profile.model_copy(update=update))
     return [PutOp(item.namespace, item.key, after.to_value() if fields else None)]
+
+
+# The receipts of what is erased as a whole: threads and bookkeeping are checked too.
+
+
+async def checked(
+    store: BaseStore,
+    checkpointer: BaseCheckpointSaver[Any] | None,
+    user_id: str,
+    items: Sequence[Item],
+    changes: Sequence[Change],
+    *,
+    session_id: str | None = None,
+    threads: Sequence[str] = (),
+    proof: bool = False,
+) -> Receipt:
+    """Return the receipt of an erasure with its checks.
+
+    Args:
+        checkpointer: None where the caller keeps the threads.
+        items: All records of the owner, as they were.
+        session_id: The conversation; None for the whole user.
+        threads: The deleted threads.
+        proof: Whether to search every table of the database, which may take a while.
+    """
+
+    def removed() -> tuple[Receipt, frozenset[str], list[str]]:
+        """Return the receipt of the writes, the ids of the removed records, and their texts."""
+        gone = {(change.namespace, change.key) for change in changes if change.value is None}
+        erased = [item for item in items if (item.namespace, item.key) in gone]
+        messages = sum(MESSAGE.matches(item.value) and item.value.get("role") == "user" for item in erased)
+        indexed = [kind for kind in KINDS.values() if kind.indexed]
+        # what is known before what was said
+        asked = [str(item.value.get("text") or "") for kind in indexed for item in erased if kind.matches(item.value)]
+        return receipt_of(items, changes, messages), frozenset(item.key for item in erased), asked
+
+    receipt, erased, asked = await asyncio.to_thread(removed)
+
+    def says(item: Item) -> bool:
+        return session_id is None or item.value.get("session_id") == session_id
+
+    more = {
+        "threads": _threads(checkpointer, user_id, session_id, threads),
+        "bookkeeping": _bookkeeping(store, user_id, session_id),
+        "attachments": _attachments(store, user_id, changes, session_id),
+    }
+    checks = await read_again(store, user_id, erased, says, asked, more, in_turn=False)
+    if proof:
+        said = [str(item.value.get("text") or "") for item in items if item.key in erased]
+        traces = Traces(encode(user_id), user_id, tuple(erased), tuple(threads), tuple(said), whole=session_id is None)
+        found = await capabilities(store).atraces(traces)
+        if found is not None:
+            checks += tuple(Check(name=one.name, hits=one.rows, problem=one.problem) for one in found)
+        else:
+            every = await store.asearch((), limit=WHOLE, refresh_ttl=False)
+            theirs = [item.key for item in every if traces.owner in item.namespace[1:2]]
+            checks += (check("items", [key for key in theirs if traces.whole or key in traces.keys]),)
+    return receipt.model_copy(update={"checks": checks})
+
+
+async def _attachments(
+    store: BaseStore, user_id: str, changes: Sequence[Change], session_id: str | None
+) -> AsyncIterator[Check]:
+    """Check the attachments: the removed ones of a conversation, or any of a user."""
+    gone = {change.key for change in changes if change.namespace[0] == ATTACHMENTS and change.value is None}
+    left = await sizes(store, user_id)
+    yield check("attachments", left if session_id is None else gone & left.keys())
+
+
+async def _threads(
+    checkpointer: BaseCheckpointSaver[Any] | None, user_id: str, session_id: str | None, threads: Sequence[str]
+) -> AsyncIterator[Check]:
+    """Check that the threads are deleted and no other thread names the user."""
+    if checkpointer is None:
+        yield Check(name=f"{UNREAD} threads", problem="no checkpointer was given, so they are the caller's to delete")
+        return
+    states = await few_at_once(lambda id_: checkpointer.aget_tuple({"configurable": {"thread_id": id_}}), threads)
+    found = [id_ for id_, state in zip(threads, states, strict=True) if state is not None]
+    named = await threads_of(checkpointer, user_id, session_id)
+    yield check("threads", [*found, *(named or ())])
+    if named is None:
+        problem = "the checkpointer lists none: those of other graphs were not looked for"
+        yield Check(name=f"{UNREAD} threads", problem=problem)
+
+
+async def few_at_once(do: Callable[[str], Awaitable[_Result]], ids: Sequence[str]) -> list[_Result]:
+    """Call a function for many ids, a few at a time, and return the results in order: others need connections too."""
+    results: list[_Result] = []
+    for start in range(0, len(ids), _AT_ONCE):
+        results += await asyncio.gather(*map(do, ids[start : start + _AT_ONCE]))
+    return results
+
+
+async def _bookkeeping(store: BaseStore, user_id: str, session_id: str | None) -> AsyncIterator[Check]:
+    """Check the queue, the terminal's bookmarks and the owner's notes."""
+    yield check("work", [change.key for change in await forgotten_work(store, user_id, session_id)])
+    marks = await thread_marks(store, user_id)
+    yield check("bookmarks", [one.key for one in marks if session_id in (None, one.value.get("thread_id"))])
+    if session_id is None:
+        noted = await store.asearch(meta_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+        yield check("bookkeeping", [item.key for item in noted])

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from langgraph.store.base import BaseStore, GetOp, Item
+from langgraph.store.base import BaseStore
 
 from react_mem.errors import MemoryChanged
 from react_mem.memory import telemetry
@@ -22,16 +22,17 @@ from react_mem.memory.merging.doubts import voted
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile
 from react_mem.memory.merging.restating import ways
-from react_mem.memory.merging.skill_life import after_use, without_use
+from react_mem.memory.merging.skill_life import after_use, sources_of, without_use
 from react_mem.memory.model.identity import CORRECTED
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import FACT, MESSAGE, OUTCOME, SKILL, kind_of
-from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.kinds import FACT, MESSAGE, OUTCOME, kind_of
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message, Record, fact_id, now, record_id
 from react_mem.memory.model.shown import fingerprint
 from react_mem.memory.model.skills import Skill, TurnOutcome
+from react_mem.memory.rights.facade_part import FacadePart
+from react_mem.memory.store.audit.audit_log import AuditAction, note_action
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.transactions import transact
@@ -55,62 +56,133 @@ class FeedbackReport:
     skills: int = 0
 
 
-async def give_feedback(
-    store: BaseStore,
-    user_id: str,
-    score: Verdict,
-    *,
-    session_id: str = "",
-    message_id: str = "",
-    run_id: str = "",
-    key: str = "user",
-) -> FeedbackReport | None:
-    """Record a user's feedback on a turn; None if the owner has no such turn. Idempotent.
+class FeedbackCalls(FacadePart):
+    """Feedback on turns, and corrections of facts."""
 
-    Args:
-        session_id: The conversation; empty where only the run is known.
-        message_id: The answer or the question, by its id in the thread or of its record; of a flow, which stores no
-            messages, the question's id. Empty for the last answer.
-        run_id: The run that answered; empty where the conversation is known.
-        key: The criterion, such as `user` or `helpfulness`: each keeps its last score.
+    async def feedback(
+        self,
+        user_id: str,
+        score: Verdict,
+        *,
+        session_id: str = "",
+        message_id: str = "",
+        run_id: str = "",
+        key: str = "user",
+    ) -> FeedbackReport | None:
+        """Apply a user's rating of an answer to the memories in its prompt and the skills that it followed.
 
-    Raises:
-        ValueError: If the turn has feedback under too many keys.
-    """
+        Idempotent; of each key the last rating counts.
 
-    async def step() -> tuple[tuple[FeedbackReport | None, bool], list[Change]]:
-        answer, outcome = await _found(store, user_id, session_id, message_id, run_id)
-        # a flow remembers what became of a turn, and not its messages
-        before = answer.feedback if answer is not None else outcome.feedback if outcome is not None else None
-        if before is None:
-            return (None, False), []
-        if len(before.keys() | {key}) > MAX_KEYS:
-            raise ValueError(f"a turn takes feedback under {MAX_KEYS} keys; give one of {', '.join(sorted(before))}")
-        after = {**before, key: score}
-        was, is_ = _verdict(before), _verdict(after)
-        if after == before:
-            return (FeedbackReport(is_), False), []
-        used: Sequence[str] = ()
-        changes: list[Change] = []
-        if answer is not None:
-            used = answer.used
-            changes.append(put(user_id, answer.model_copy(update={"feedback": after})))
-        if outcome is not None:
-            noted = {"verdict": is_} if answer is not None else {"verdict": is_, "feedback": after}
-            changes.append(put(user_id, outcome.model_copy(update=noted)))
-        if was == is_:
-            return (FeedbackReport(is_), True), changes
-        moved = await _moved(store, user_id, used, was, is_)
-        followed = await _followed(store, user_id, outcome, moved, was, is_)
-        changes += [put(user_id, record) for record in {**moved, **followed}.values()]
-        return (FeedbackReport(is_, len(moved), len(followed)), True), changes
+        Args:
+            user_id: The owner.
+            score: 1 for good, -1 for bad, 0 to withdraw the rating.
+            session_id: The conversation; may be left out where the run is given.
+            message_id: The answer, or the question: by its id in the thread, or by its record; empty for the last
+                answer.
+            run_id: The run that answered.
+            key: Aspect of the rating, such as `helpfulness`.
 
-    report, is_news = await transact(store, user_id, step)
-    if is_news:
-        telemetry.count("feedback", verdict=_NAMES[score], key=key)
-        if score:
-            telemetry.record("user.satisfaction", float(score > 0))
-    return report
+        Returns:
+            The verdict on the turn, and how many memories and skills it moved; None where the user has no such turn.
+
+        Raises:
+            ValueError: If neither a conversation nor a run is named, or a turn would have too many keys.
+        """
+        if not (session_id or run_id):
+            raise ValueError("feedback is about a turn: give session_id, with message_id or without, or run_id")
+
+        async def step() -> tuple[tuple[FeedbackReport | None, bool], list[Change]]:
+            answer, outcome = await _found(self.store, user_id, session_id, message_id, run_id)
+            # a flow remembers what became of a turn, and not its messages
+            before = answer.feedback if answer is not None else outcome.feedback if outcome is not None else None
+            if before is None:
+                return (None, False), []
+            if len(before.keys() | {key}) > MAX_KEYS:
+                keys = ", ".join(sorted(before))
+                raise ValueError(f"a turn takes feedback under {MAX_KEYS} keys; give one of {keys}")
+            after = {**before, key: score}
+            was, is_ = _verdict(before), _verdict(after)
+            if after == before:
+                return (FeedbackReport(is_), False), []
+            used: Sequence[str] = ()
+            changes: list[Change] = []
+            if answer is not None:
+                used = answer.used
+                changes.append(put(user_id, answer.model_copy(update={"feedback": after})))
+            if outcome is not None:
+                noted = {"verdict": is_} if answer is not None else {"verdict": is_, "feedback": after}
+                changes.append(put(user_id, outcome.model_copy(update=noted)))
+            if was == is_:
+                return (FeedbackReport(is_), True), changes
+            found = await sources_of(self.store, user_id, used, _SCOPES)
+            records = [kind_of(value).record.from_value(value) for value in found.values()]
+            moved = {record.id: voted(record, was, is_) for record in records}
+            followed: dict[str, Record] = {}
+            skills = outcome.followed if outcome is not None else ()
+            for id_, value in (await sources_of(self.store, user_id, skills, [MemoryScope.PROCEDURAL])).items():
+                known = moved.get(id_)
+                skill = known if isinstance(known, Skill) else Skill.from_value(value)
+                skill = without_use(skill, was > 0) if was else skill
+                followed[id_] = after_use(skill, is_ > 0) if is_ else skill
+            changes += [put(user_id, record) for record in {**moved, **followed}.values()]
+            return (FeedbackReport(is_, len(moved), len(followed)), True), changes
+
+        report, is_news = await transact(self.store, user_id, step)
+        if is_news:
+            telemetry.count("feedback", verdict=_NAMES[score], key=key)
+            if score:
+                telemetry.record("user.satisfaction", float(score > 0))
+        return report
+
+    async def correct(self, user_id: str, id_: str, text: str, *, revision: str = "", vouched: bool = False) -> Fact:
+        """Put the user's own words in the place of a fact, which stays as dated history.
+
+        Args:
+            user_id: The owner.
+            id_: The fact.
+            text: The true statement.
+            revision: The fact's `MemoryItem.revision` when it was looked at; empty for any.
+            vouched: True if the user is known to state it, in whatever form.
+
+        Returns:
+            The fact that is believed now.
+
+        Raises:
+            MemoryChanged: If the revision is outdated.
+            ValueError: If it is not a fact that is believed, or the text states nothing, or nothing new; the message
+                names the cause.
+        """
+        words = storable(text).strip()
+        check_told(words)
+
+        async def step() -> tuple[Fact, list[Change]]:
+            fact = (await load_facts(self.store, user_id, (), [id_])).get(id_)
+            if fact is None:
+                raise ValueError("only a fact can be corrected; anything else can be deleted")
+            if revision:
+                item = await self.store.aget(FACT.namespace(user_id), id_, refresh_ttl=False)
+                if item is None or fingerprint(item.value) != revision:
+                    raise MemoryChanged
+            if not fact.current:
+                raise ValueError("it is not believed any more; correct the fact that is")
+            if normalise(fact.text) == normalise(words):
+                raise ValueError("that is what it says already")
+            # nobody has to put it better than what it replaces, or than what it was before
+            before = (await load_facts(self.store, user_id, (), [fact_id(fact.about, words)])).values()
+            any_form = vouched or not statements_in(fact.text) or any(ways(one) & {normalise(words)} for one in before)
+            said = own_statement(words, any_form=any_form)
+            # a clock that has been set back leaves facts that were said later than now
+            at = max(now(), fact.said_at)
+            source = record_id("correction", id_, normalise(said), at.isoformat())
+            operation = Operation("changes", said, about=fact.about, target_id=id_, source_ids=(source,))
+            stored = await load_facts(self.store, user_id, [operation])
+            changed = reconcile([operation], stored, at=at, session_id=CORRECTED, agent_id=fact.agent_id)
+            [believed] = [one for one in changed if one.id == operation.id]
+            return believed, await fact_changes(self.store, user_id, changed)
+
+        fact = await transact(self.store, user_id, step)
+        note_action(self.store, user_id, AuditAction.CORRECT, {fact.kind: 1})
+        return fact
 
 
 def _verdict(feedback: Mapping[str, int]) -> Verdict:
@@ -160,35 +232,6 @@ async def _outcome(store: BaseStore, user_id: str, session_id: str, turn_id: str
     return max(known, key=lambda one: one.created_at, default=None)
 
 
-async def _moved(store: BaseStore, user_id: str, used: Sequence[str], was: Verdict, is_: Verdict) -> dict[str, Record]:
-    """Return the memories in the prompt with their new importance; forgotten ones are left out."""
-    asked = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for scope in _SCOPES for id_ in used]
-    found = [item for item in await store.abatch(asked) if isinstance(item, Item)] if asked else []
-    records = [kind_of(item.value).record.from_value(item.value) for item in found]
-    return {record.id: voted(record, was, is_) for record in records}
-
-
-async def _followed(
-    store: BaseStore,
-    user_id: str,
-    outcome: TurnOutcome | None,
-    moved: Mapping[str, Record],
-    was: Verdict,
-    is_: Verdict,
-) -> dict[str, Record]:
-    """Return the skills that a turn followed with their new counts."""
-    ids = list(outcome.followed) if outcome is not None else []
-    asked = [GetOp(SKILL.namespace(user_id), id_, refresh_ttl=False) for id_ in ids]
-    found = [item for item in await store.abatch(asked) if isinstance(item, Item)] if asked else []
-    skills: dict[str, Record] = {}
-    for item in found:
-        known = moved.get(item.key)
-        skill = known if isinstance(known, Skill) else Skill.from_value(item.value)
-        skill = without_use(skill, was > 0) if was else skill
-        skills[item.key] = after_use(skill, is_ > 0) if is_ else skill
-    return skills
-
-
 # The gate for what a user tells memory itself, outside of a conversation: to remember, or in the place of a fact.
 
 _STATES_NOTHING = (
@@ -198,11 +241,7 @@ _STATES_NOTHING = (
 
 
 def check_told(text: str) -> None:
-    """Refuse a text that is empty, too long, or asks to forget something.
-
-    Raises:
-        ValueError: The message says what to do.
-    """
+    """Refuse a text that is empty, too long, or asks to forget something, with a `ValueError` that says what to do."""
     if not text:
         raise ValueError("text: is empty; say what is true")
     if len(text) > MAX_INDEXED_CHARS:
@@ -212,11 +251,7 @@ def check_told(text: str) -> None:
 
 
 def own_statements(text: str, *, or_nothing: bool = False) -> list[str]:
-    """Return the statements of a user's text, each once; `or_nothing` permits none.
-
-    Raises:
-        ValueError: If it states nothing; the message says what to do.
-    """
+    """Return the statements of a user's text, each once; a `ValueError` if there are none, unless `or_nothing`."""
     stated = {normalise(statement): statement for statement in _statements(text)}
     if not (stated or or_nothing):
         raise ValueError(f"text: {_STATES_NOTHING}")
@@ -224,14 +259,13 @@ def own_statements(text: str, *, or_nothing: bool = False) -> list[str]:
 
 
 def own_statement(text: str, *, any_form: bool) -> str:
-    """Return the statements of a user's text as one; `any_form` permits an incomplete sentence, such as "Two cats".
+    """Return the statements of a user's text as one; a `ValueError` if it states nothing.
 
-    Raises:
-        ValueError: If it states nothing; the message says what to do.
+    `any_form` permits an incomplete sentence, such as "Two cats".
     """
     whole = " ".join(unwrapped(text).split())
     stated = _statements(text)
-    if sum(map(_marks, stated)) == _marks(whole):
+    if len("".join("".join(stated).split())) == len("".join(whole.split())):
         return whole
     if not stated and any_form and all(may_state(one) and not only_instructs(one) for one in sentences(whole)):
         return whole
@@ -241,55 +275,3 @@ def own_statement(text: str, *, any_form: bool) -> str:
 def _statements(text: str) -> list[str]:
     """Return the statements of a text, without standing instructions."""
     return [statement for statement in statements_in(text) if not only_instructs(statement)]
-
-
-def _marks(text: str) -> int:
-    return len("".join(text.split()))
-
-
-# Correcting one fact: what the user says instead supersedes it, and it stays as dated history.
-
-
-async def correct_fact(
-    store: BaseStore, user_id: str, id_: str, text: str, *, revision: str = "", vouched: bool = False
-) -> Fact:
-    """Replace a believed fact by the user's own words, and return the new fact; the old one stays as dated history.
-
-    Args:
-        text: The corrected statement.
-        revision: The `MemoryItem.revision` that the user saw; empty to skip the check.
-        vouched: Whether the caller has checked already that the user states the text, in whatever form.
-
-    Raises:
-        MemoryChanged: If the fact has another revision.
-        ValueError: If there is no such fact, it is not believed any more, or the text states nothing or the same.
-    """
-    words = storable(text).strip()
-    check_told(words)
-
-    async def step() -> tuple[Fact, list[Change]]:
-        fact = (await load_facts(store, user_id, (), [id_])).get(id_)
-        if fact is None:
-            raise ValueError("only a fact can be corrected; anything else can be deleted")
-        if revision:
-            item = await store.aget(FACT.namespace(user_id), id_, refresh_ttl=False)
-            if item is None or fingerprint(item.value) != revision:
-                raise MemoryChanged
-        if not fact.current:
-            raise ValueError("it is not believed any more; correct the fact that is")
-        if normalise(fact.text) == normalise(words):
-            raise ValueError("that is what it says already")
-        # nobody has to put it better than what it replaces, or than what it was before
-        before = (await load_facts(store, user_id, (), [fact_id(fact.about, words)])).values()
-        any_form = vouched or not statements_in(fact.text) or any(ways(one) & {normalise(words)} for one in before)
-        said = own_statement(words, any_form=any_form)
-        # a clock that has been set back leaves facts that were said later than now
-        at = max(now(), fact.said_at)
-        source = record_id("correction", id_, normalise(said), at.isoformat())
-        operation = Operation("changes", said, about=fact.about, target_id=id_, source_ids=(source,))
-        stored = await load_facts(store, user_id, [operation])
-        changed = reconcile([operation], stored, at=at, session_id=CORRECTED, agent_id=fact.agent_id)
-        [believed] = [one for one in changed if one.id == operation.id]
-        return believed, await fact_changes(store, user_id, changed)
-
-    return await transact(store, user_id, step)

@@ -25,13 +25,13 @@ from react_mem.memory.model.profile_schema import Profile, ProfileValue
 from react_mem.memory.model.receipt import Change, Receipt, put
 from react_mem.memory.model.records import Fact, fact_id, now
 from react_mem.memory.model.shown import fingerprint
-from react_mem.memory.rights.erasure import erasing, forget_caches
-from react_mem.memory.rights.forgotten import forgotten_changes
+from react_mem.memory.rights.erasure import erasing
+from react_mem.memory.rights.facade_part import forget_caches
 from react_mem.memory.rights.hidden import Hiding, hidden_without, hiding
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.receipts import Says, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, same, says
-from react_mem.memory.rights.unsaid import Unsaid, index_of, with_value
+from react_mem.memory.rights.unsaid import Unsaid, forgotten_changes, index_of, with_value
 from react_mem.memory.scopes.profile import values_of
 from react_mem.memory.store.attachments import unattached
 from react_mem.memory.store.owned import everything, set_aside
@@ -76,16 +76,10 @@ async def forget(
     """Forget records of a user for good, with everything derived from them and the sentences that say them.
 
     Args:
-        ids: The records; a fact goes with its profile values, the sentences of messages that said it, and whatever
-            retells these.
         said: More words to forget wherever they stand, such as the clause that asks to forget.
-        note: The key, among the owner's bookkeeping, of the note of this wish: it is deleted in the same batch. If it
-            is gone already, nothing is forgotten.
+        note: The key of the note of this wish, deleted in the same batch. If it is gone already, nothing is forgotten.
         revision: The `MemoryItem.revision` that the user saw; empty to skip the check.
         hides: Set where a model read the wish: everything is hidden first, and erased after a while.
-
-    Returns:
-        The removed records and the checks made afterwards; empty where there are no such records.
 
     Raises:
         MemoryChanged: If a record has another revision: nothing is removed.
@@ -101,15 +95,9 @@ async def forget(
 
 
 async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: bool = False) -> Forgotten:
-    """Forget a statement by the user's words: exact matches, else the only statement that contains them.
+    """Forget a statement by the user's words: exact matches, else the only one, or `all_about` them.
 
-    Of a sentence that says more, the other clauses stay, as a statement.
-
-    Args:
-        all_about: Whether every statement that contains the words is meant.
-
-    Returns:
-        The outcome, with candidates and nothing forgotten where the words are ambiguous.
+    Of a sentence that says more, the other clauses stay. Ambiguous words forget nothing: see `Forgotten.unclear`.
 
     Raises:
         LegalHoldError: If something of it is under a legal hold: nothing is removed.
@@ -218,51 +206,39 @@ async def _forgetting(
     ended = [fact.model_copy(update={"current": False, "retired_at": at}) for fact in unsaid.facts]
     for change in await stale_knowledge(store, user_id, ended):
         changes.setdefault((change.namespace, change.key), change)
-    for kept in _rests(unsaid, wish.instead):
-        change = put(user_id, kept)
-        changes[change.namespace, change.key] = change
+    bare = {"quote": "", "reading": "", "keywords": "", "wordings": (), "meta": {}}
+    for fact in unsaid.facts:
+        # the remainder of a fact that is forgotten in part
+        if fact.id in wish.instead and (rest := _rest(fact.text, wish.instead[fact.id])):
+            id_ = fact_id(fact.about, rest)
+            change = put(user_id, fact.model_copy(update={"id": id_, "text": rest, **bare}))
+            changes[change.namespace, change.key] = change
     gone = {change.key for change in changes.values() if change.value is None}
-    texts_left = {id_: unsaid.text_left(id_) for id_ in unsaid.cut - gone}
+    texts_left = {id_: unsaid.left[id_] for id_ in unsaid.cut - gone}
     for change in chains_without(items, texts_left, gone):
         changes[change.namespace, change.key] = change
     said_in: dict[str, list[str]] = {}
     for id_ in sorted((unsaid.cut | gone) & messages.keys()):
         said_in.setdefault(str(messages[id_].value.get("session_id", "")), []).append(id_)
-    done = Forgotten(_told(unsaid, wish), receipt=receipt_of(items, changes.values(), unsaid.messages))
-    return done, _still(unsaid), [*changes.values(), *await forgotten_changes(store, user_id, said_in)]
+    # for the user: of a fact that says more, the part
+    texts = [wish.instead.get(fact.id, fact.text) for fact in unsaid.facts] or list(wish.said)
+    told = tuple({normalise(text): text for text in texts}.values())
+    done = Forgotten(told, receipt=receipt_of(items, changes.values(), unsaid.messages))
 
+    def still(item: Item) -> bool:
+        """Return true if a stored record still says the forgotten statement."""
+        if PROFILE.matches(item.value):
+            held = Profile.from_value(item.value).fields
+            return any(unsaid.is_told(name, one.value) for name, entry in held.items() for one in values_of(entry))
+        return unsaid.is_said(item)
 
-def _rests(unsaid: Unsaid, instead: Mapping[str, str]) -> list[Fact]:
-    """Return the remainders of facts that are forgotten in part."""
-    parts = [(fact, _rest(fact.text, instead[fact.id])) for fact in unsaid.facts if fact.id in instead]
-    bare = {"quote": "", "reading": "", "keywords": "", "wordings": (), "meta": {}}
-    return [
-        fact.model_copy(update={"id": fact_id(fact.about, rest), "text": rest, **bare}) for fact, rest in parts if rest
-    ]
+    return done, still, [*changes.values(), *await forgotten_changes(store, user_id, said_in)]
 
 
 def _rest(text: str, what: str) -> str:
     """Return the rest of a statement after redaction; empty where nothing is left."""
     sayings = Sayings((what,))
     return sayings.rest(text) if sayings.tell(text) else ""
-
-
-def _told(unsaid: Unsaid, wish: _Wish) -> tuple[str, ...]:
-    """Return the forgotten statements for the user: of a fact that says more, the part."""
-    facts = [wish.instead.get(fact.id, fact.text) for fact in unsaid.facts]
-    return tuple({normalise(text): text for text in (facts or list(wish.said))}.values())
-
-
-def _still(unsaid: Unsaid) -> Says:
-    """Return a test whether a stored record still says the forgotten statement."""
-
-    def still(item: Item) -> bool:
-        if PROFILE.matches(item.value):
-            held = Profile.from_value(item.value).fields
-            return any(unsaid.is_told(name, one.value) for name, entry in held.items() for one in values_of(entry))
-        return unsaid.is_said(item)
-
-    return still
 
 
 def chains_without(items: Sequence[Item], texts: Mapping[str, str], gone: Collection[str]) -> list[Change]:

@@ -19,6 +19,7 @@ from react_mem.memory.model.kinds import CHAIN, FACT, kind_of
 from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import BELIEVED, Fact, now, record_id
+from react_mem.memory.rights.facade_part import FacadePart, forget_caches
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.receipts import check, read_again
 from react_mem.memory.store.attachments import HIDDEN, hidden_notes, unattached
@@ -56,6 +57,13 @@ async def hiding(
     """Return the note and the work item that make the writes of a forgetting reversible until a worker completes it."""
     after = {(change.namespace, change.key): change.value for change in changes}
     before = await _values(store, after)
+
+    def believed(value: dict[str, Any] | None) -> dict[str, Any] | None:
+        # a fact as it was before the wish ended it
+        if value is None or not FACT.matches(value) or set(how.said_in).isdisjoint(value.get("ended_by") or ()):
+            return value
+        return Fact.from_value(value).model_copy(update=BELIEVED).to_value()
+
     at = now()
     due = at + HIDDEN_FOR
     key = record_id(HIDDEN, at.isoformat(), *ids)
@@ -63,7 +71,7 @@ async def hiding(
         "kind": HIDDEN,
         "ids": list(ids),
         "records": [
-            {"in": list(place[0]), "key": place[1], "before": _believed(before[place], how), "after": value}
+            {"in": list(place[0]), "key": place[1], "before": believed(before[place]), "after": value}
             for place, value in after.items()
         ],
         "receipt": receipt.model_dump(mode="json"),
@@ -79,34 +87,8 @@ async def hidden(store: BaseStore, user_id: str) -> list[HiddenMemory]:
     return sorted(map(_shown, await hidden_notes(store, user_id)), key=lambda one: one.hidden_at)
 
 
-async def undo(store: BaseStore, user_id: str, id_: str) -> HiddenMemory:
-    """Bring hidden memories back; later changes to them stay.
-
-    Raises:
-        NotThere: If nothing is hidden under this id.
-    """
-
-    async def step() -> tuple[HiddenMemory, list[Change]]:
-        note = await _note(store, user_id, id_)
-        records = {_place(one): one for one in note.value["records"]}
-        changes: list[Change] = [PutOp(note.namespace, note.key, None)]
-        for place, current in (await _values(store, records)).items():
-            value = _merged(records[place]["before"], records[place]["after"], current)
-            if value != current:
-                looked_up = value is None or place[0][2] in (META, ABANDONED)
-                changes.append(PutOp(*place, value, index=False if looked_up else kind_of(value).index(value)))
-        return _shown(note), changes
-
-    return await transact(store, user_id, step)
-
-
 async def erase(store: BaseStore, user_id: str, id_: str) -> Receipt:
-    """Erase hidden memories for good, and return the receipt with its checks.
-
-    Raises:
-        NotThere: If nothing is hidden under this id.
-        LegalHoldError: If something of it is under a legal hold: it stays hidden.
-    """
+    """Erase hidden memories for good, and return the receipt with its checks; errors as of `HiddenMemories.erase`."""
 
     async def step() -> tuple[tuple[Item, set[str]], list[Change]]:
         note = await _note(store, user_id, id_)
@@ -134,10 +116,7 @@ async def erase(store: BaseStore, user_id: str, id_: str) -> Receipt:
 
 
 async def erase_due(store: BaseStore, user_id: str) -> tuple[list[Receipt], datetime | None]:
-    """Erase hidden memories that are due, and return the receipts and the next due time; None where nothing is left.
-
-    Memories under a legal hold stay hidden.
-    """
+    """Erase due hidden memories; return the receipts and the next due time, or None. What is held stays hidden."""
     at, receipts, later = now(), list[Receipt](), list[datetime]()
     for one in await hidden(store, user_id):
         if one.erase_at > at:
@@ -153,13 +132,73 @@ async def erase_due(store: BaseStore, user_id: str) -> tuple[list[Receipt], date
     return receipts, min(later, default=None)
 
 
+class HiddenMemories(FacadePart):
+    """The memories of an owner that are hidden and can be brought back."""
+
+    async def hidden(self, user_id: str) -> list[HiddenMemory]:
+        """Return the hidden memories, the oldest first: a conversation seems to have asked to forget them.
+
+        They are erased after a day.
+
+        Args:
+            user_id: The owner.
+        """
+        return await hidden(self.store, user_id)
+
+    async def undo(self, user_id: str, id_: str) -> HiddenMemory:
+        """Restore a hidden memory; later changes to it stay.
+
+        Args:
+            user_id: The owner.
+            id_: Its id in `hidden`.
+
+        Returns:
+            The restored memory.
+
+        Raises:
+            NotThere: If nothing is hidden under this id any more.
+        """
+        store = self.store
+
+        async def step() -> tuple[HiddenMemory, list[Change]]:
+            note = await _note(store, user_id, id_)
+            records = {_place(one): one for one in note.value["records"]}
+            changes: list[Change] = [PutOp(note.namespace, note.key, None)]
+            for place, current in (await _values(store, records)).items():
+                value = _merged(records[place]["before"], records[place]["after"], current)
+                if value != current:
+                    looked_up = value is None or place[0][2] in (META, ABANDONED)
+                    changes.append(PutOp(*place, value, index=False if looked_up else kind_of(value).index(value)))
+            return _shown(note), changes
+
+        undone = await transact(store, user_id, step)
+        forget_caches(store, user_id)
+        note_action(store, user_id, AuditAction.WRITE, {FACT.name: len(undone.texts)})
+        return undone
+
+    async def erase(self, user_id: str, id_: str) -> Receipt:
+        """Erase a hidden memory for good, before its day is over.
+
+        Args:
+            user_id: The owner.
+            id_: Its id in `hidden`.
+
+        Returns:
+            The removed records, and the remains found afterwards.
+
+        Raises:
+            NotThere: If nothing is hidden under this id any more.
+            LegalHoldError: If part of it is under a legal hold: it stays hidden.
+        """
+        return await erase(self.store, user_id, id_)
+
+
 async def hidden_without(
     store: BaseStore, user_id: str, without: Callable[[list[Item]], Mapping[_Place, Mapping[str, Any] | None]]
 ) -> list[Change]:
     """Return the writes that remove permanently forgotten records from all notes.
 
-    Args:
-        without: Returns the new values of hidden records by place, None for removal; others stay as they are.
+    `without` returns the new values of hidden records by place, None for removal; others stay as they are.
     """
     changes: list[Change] = []
     for note in await hidden_notes(store, user_id):
@@ -215,13 +254,6 @@ async def _values(store: BaseStore, places: Iterable[_Place]) -> dict[_Place, di
 
 def _place(record: Mapping[str, Any]) -> _Place:
     return tuple(record["in"]), record["key"]
-
-
-def _believed(value: dict[str, Any] | None, how: Hiding) -> dict[str, Any] | None:
-    """Return a fact as it was before the wish ended it."""
-    if value is None or not FACT.matches(value) or set(how.said_in).isdisjoint(value.get("ended_by") or ()):
-        return value
-    return Fact.from_value(value).model_copy(update=BELIEVED).to_value()
 
 
 def _merged(before: Any, after: Any, current: Any) -> Any:

@@ -1,31 +1,38 @@
-"""Views for an owner: profile, waiting turns, skills, graph and usage."""
+"""Views for an owner beside memories: profile, waiting turns, skills, graph, usage and conversations."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from langgraph.store.base import BaseStore, GetOp, Item
+from langgraph.store.base import BaseStore
 from pydantic import BaseModel, ConfigDict, Field
 
 from react_mem.memory.branches.beliefs import part_of
-from react_mem.memory.graph.export import Graph
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.merging.skill_life import sources_of
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import MESSAGE, PENDING, SKILL
+from react_mem.memory.model.kinds import MESSAGE, PENDING, SKILL, SUMMARY
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.profile_schema import Profile, ProfileValue
-from react_mem.memory.model.shown import MemorySource, MemoryUsage
+from react_mem.memory.model.profile_schema import ProfileValue
+from react_mem.memory.model.records import now
+from react_mem.memory.model.shown import HeldConversation, MemoryItem, MemorySource, MemoryUsage
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
-from react_mem.memory.rights.showing import source_of
+from react_mem.memory.rights.facade_part import FacadePart
+from react_mem.memory.rights.showing import cursor_of, read_cursor, records_by_id, shown, source_of
+from react_mem.memory.scopes.dialog import DialogMemoryStore
 from react_mem.memory.scopes.profile import ProfileMemoryStore
+from react_mem.memory.store.audit.audit_log import AuditAction, note_action
+from react_mem.memory.store.conversation_listing import ConversationPlace
 from react_mem.memory.store.owned import WHOLE, everything
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.statistics import usage_of
+from react_mem.memory.store.stored_text import storable
 
 _NODE_CHARS = 600
 """Characters of a memory in the graph, as many as fit beside a drawing."""
@@ -119,77 +126,94 @@ class ShownGraph(BaseModel):
     cut: str = Field(description="What of the whole is shown, in words; empty where it is all.")
 
 
-async def show_profile(store: BaseStore, user_id: str) -> OwnersProfile:
-    """Return an owner's profile, field by field, each with its source messages."""
-    profile = await ProfileMemoryStore(store).get_profile(user_id)
-    if profile is None:
-        return OwnersProfile(fields=[])
-    ids = {part_of(source) for entry in profile.fields.values() for source in entry.source_ids}
-    ops = [GetOp(MESSAGE.namespace(user_id), id_, refresh_ttl=False) for id_ in sorted(ids)]
-    found = await store.abatch(ops) if ops else []
-    said = {item.key: item for item in found if isinstance(item, Item)}
-    return OwnersProfile(fields=_fields(profile, said))
+class HoldingViews(FacadePart):
+    """What an owner has beside memories and conversations: profile, waiting turns, skills, graph and usage."""
 
+    async def show_profile(self, user_id: str) -> OwnersProfile:
+        """Return a user's profile, field by field, with the messages that say each."""
+        profile = await ProfileMemoryStore(self.store).get_profile(user_id)
+        if profile is None:
+            return OwnersProfile(fields=[])
+        ids = {part_of(source) for entry in profile.fields.values() for source in entry.source_ids}
+        said = await sources_of(self.store, user_id, ids, [MemoryScope.DIALOG])
+        return OwnersProfile(
+            fields=[
+                ShownField(
+                    name=name,
+                    **_value(entry),
+                    provenance=[
+                        source_of(id_, said[id_], [entry.value])
+                        for id_ in dict.fromkeys(map(part_of, entry.source_ids))
+                        if id_ in said
+                    ],
+                    previous=[FormerValue(**_value(one)) for one in entry.previous],
+                )
+                for name, entry in sorted(profile.fields.items())
+            ]
+        )
 
-async def list_waiting(store: BaseStore, user_id: str) -> WaitingTurns:
-    """Return the turns of an owner that wait for extraction, each with the reason."""
-    found = await store.asearch(PENDING.namespace(user_id), limit=WHOLE, refresh_ttl=False)
-    turns = sorted((PendingTurn.from_value(item.value) for item in found), key=lambda turn: turn.created_at)
-    return WaitingTurns(
-        items=[
-            WaitingTurn(
-                id=turn.id,
-                session_id=turn.session_id,
-                agent=turn.agent_id,
-                since=turn.created_at,
-                text=turn.text,
-                attempts=turn.attempts,
-                parked=turn.failures >= MAX_FAILURES,
-                retry_at=turn.retry_at,
-                why=turn.last_error,
+    async def list_waiting(self, user_id: str) -> WaitingTurns:
+        """Return the turns of a user that wait for extraction, the oldest first, and why."""
+        found = await self.store.asearch(PENDING.namespace(user_id), limit=WHOLE, refresh_ttl=False)
+        turns = sorted((PendingTurn.from_value(item.value) for item in found), key=lambda turn: turn.created_at)
+        return WaitingTurns(
+            items=[
+                WaitingTurn(
+                    id=turn.id,
+                    session_id=turn.session_id,
+                    agent=turn.agent_id,
+                    since=turn.created_at,
+                    text=turn.text,
+                    attempts=turn.attempts,
+                    parked=turn.failures >= MAX_FAILURES,
+                    retry_at=turn.retry_at,
+                    why=turn.last_error,
+                )
+                for turn in turns
+            ]
+        )
+
+    async def list_skills(self, user_id: str) -> SkillList:
+        """Return the skills that agents have learnt for a user, the most used first."""
+        of_kind = {"kind": SKILL.name}
+        found = await self.store.asearch(SKILL.namespace(user_id), filter=of_kind, limit=WHOLE, refresh_ttl=False)
+        skills = sorted((Skill.from_value(item.value) for item in found), key=lambda skill: (-skill.trials, skill.id))
+        return SkillList(
+            items=[
+                ShownSkill(
+                    id=skill.id,
+                    title=skill.use_when,
+                    text=skill.text,
+                    task_type=skill.task_type,
+                    uses=skill.trials,
+                    successes=skill.successes,
+                    state=skill.status,
+                )
+                for skill in skills
+            ]
+        )
+
+    async def show_graph(self, user_id: str, *, kinds: Collection[str] = (), limit: int = 2_000) -> ShownGraph:
+        """Return a user's memories with the links among them; of many, the newest."""
+        graph, older = await MemoryGraph(self.store).newest(user_id, limit, kinds=kinds)
+        return await asyncio.to_thread(
+            lambda: ShownGraph(
+                nodes=[
+                    ShownNode(id=one.id, kind=one.type, text=(one.text or one.name)[:_NODE_CHARS], current=one.current)
+                    for one in graph.nodes
+                ],
+                links=[ShownLink(source=one.source, target=one.target, relation=one.kind.value) for one in graph.links],
+                left_out=older,
+                cut=f"the {len(graph.nodes):,} newest of {len(graph.nodes) + older:,} memories" if older else "",
             )
-            for turn in turns
-        ]
-    )
+        )
 
-
-async def list_skills(store: BaseStore, user_id: str) -> SkillList:
-    """Return the skills of an owner, the most used first."""
-    of_kind = {"kind": SKILL.name}
-    found = await store.asearch(SKILL.namespace(user_id), filter=of_kind, limit=WHOLE, refresh_ttl=False)
-    skills = sorted((Skill.from_value(item.value) for item in found), key=lambda skill: (-skill.trials, skill.id))
-    return SkillList(
-        items=[
-            ShownSkill(
-                id=skill.id,
-                title=skill.use_when,
-                text=skill.text,
-                task_type=skill.task_type,
-                uses=skill.trials,
-                successes=skill.successes,
-                state=skill.status,
-            )
-            for skill in skills
-        ]
-    )
-
-
-async def show_graph(store: BaseStore, user_id: str, *, kinds: Collection[str] = (), limit: int = 2_000) -> ShownGraph:
-    """Return an owner's memories with the links among them, at most the `limit` newest.
-
-    Args:
-        kinds: The kinds; empty for all.
-    """
-    graph, older = await MemoryGraph(store).newest(user_id, limit, kinds=kinds)
-    return await asyncio.to_thread(_graph, graph, older)
-
-
-async def count_usage(store: BaseStore, user_id: str) -> MemoryUsage:
-    """Return the counts and bytes of an owner's memories; a store without statistics is read as a whole."""
-    if not isinstance(store, MemoryStore):
-        return await _counted(store, user_id)
-    async with store.pool.connection() as conn:
-        return await usage_of(conn, user_id)
+    async def usage(self, user_id: str) -> MemoryUsage:
+        """Return how much is remembered of a user; a store without statistics is read as a whole."""
+        if not isinstance(self.store, MemoryStore):
+            return await _counted(self.store, user_id)
+        async with self.store.pool.connection() as conn:
+            return await usage_of(conn, user_id)
 
 
 async def _counted(store: BaseStore, user_id: str) -> MemoryUsage:
@@ -205,37 +229,215 @@ async def _counted(store: BaseStore, user_id: str) -> MemoryUsage:
     )
 
 
-def _fields(profile: Profile, said: Mapping[str, Item]) -> list[ShownField]:
-    fields = []
-    for name, entry in sorted(profile.fields.items()):
-        sources = dict.fromkeys(map(part_of, entry.source_ids))
-        fields.append(
-            ShownField(
-                name=name,
-                **_value(entry),
-                provenance=[source_of(said[id_], [entry.value]) for id_ in sources if id_ in said],
-                previous=[FormerValue(**_value(one)) for one in entry.previous],
-            )
-        )
-    return fields
-
-
 def _value(entry: ProfileValue) -> dict[str, Any]:
     return {"value": entry.value, "since": entry.updated_at, "origin": entry.origin}
 
 
-def _graph(graph: Graph, older: int) -> ShownGraph:
-    return ShownGraph(
-        nodes=[
-            ShownNode(
-                id=node.id,
-                kind=node.type,
-                text=(node.text or node.name)[:_NODE_CHARS],
-                current=node.current,
-            )
-            for node in graph.nodes
-        ],
-        links=[ShownLink(source=link.source, target=link.target, relation=link.kind.value) for link in graph.links],
-        left_out=older,
-        cut=f"the {len(graph.nodes):,} newest of {len(graph.nodes) + older:,} memories" if older else "",
+# Conversations as an owner sees them: the list, and one with its messages and its tree of summaries.
+
+_ABOUT_CHARS = 300
+_SUMMARY_CHARS = 2_000
+
+_MAX_DEPTH = 12
+"""Levels of summaries that can exist, with a margin."""
+
+_USER = "user"
+
+
+class ConversationPage(BaseModel):
+    """A page of conversations, the latest first."""
+
+    items: list[HeldConversation]
+    next_cursor: str | None = Field(description="What the next page is asked for with; null on the last.")
+    total: int
+
+
+class SummaryTree(BaseModel):
+    """A summary of a part of a conversation, and those that it was made of."""
+
+    id: str
+    level: str = Field(description="`1` of messages, `2` of summaries of level 1, ..., `master` of all.")
+    text: str
+    first_turn: int | None = None
+    last_turn: int | None = None
+    children: list[SummaryTree] = Field(default_factory=list)
+
+
+class ShownMessage(BaseModel):
+    """A message of a conversation."""
+
+    id: str = Field(description="Its record.")
+    turn: int
+    role: str
+    speaker: str
+    text: str
+    said_at: datetime
+    used: list[str] = Field(description="Of an answer, the memories that stood in its prompt.")
+    feedback: dict[str, int] = Field(description="Of an answer, what the user thinks of it, by key.")
+
+
+class MessagePage(BaseModel):
+    """A page of messages, the oldest first."""
+
+    items: list[ShownMessage]
+    next_cursor: str | None = Field(description="What the next page is asked for with; null on the last.")
+    total: int
+
+
+class ConversationDetail(BaseModel):
+    """A conversation with its summaries and a page of its messages."""
+
+    conversation: HeldConversation
+    summaries: list[SummaryTree] = Field(description="Those that no other one sums up, the oldest first.")
+    messages: MessagePage
+
+
+class AnswerSources(BaseModel):
+    """An answer, and what stood in its prompt."""
+
+    answer: ShownMessage
+    question: ShownMessage | None = None
+    used: list[MemoryItem] = Field(description="The memories that stood in its prompt, the most relevant first.")
+    gone: int = Field(description="How many of them are not there any more.")
+
+
+class ConversationViews(FacadePart):
+    """Conversations as their owner sees them, and the reasons of an answer."""
+
+    async def conversations(self, user_id: str, *, limit: int = 50, cursor: str = "") -> ConversationPage:
+        """Return a page of a user's conversations, the one with the latest message first.
+
+        Args:
+            user_id: The owner.
+            limit: How many.
+            cursor: The `next_cursor` of the page before; empty for the first.
+
+        Raises:
+            ValueError: If the cursor is none of a list.
+        """
+        behind = ConversationPlace(*read_cursor(cursor, str, str)) if cursor else None
+        shown, total, more = await DialogMemoryStore(self.store).page(user_id, behind, limit)
+        return ConversationPage(
+            items=[_shortened(held) for _, held in shown],
+            next_cursor=cursor_of(*shown[-1][0]) if more else None,
+            total=total,
+        )
+
+    async def conversation(
+        self, user_id: str, session_id: str, *, limit: int = 100, cursor: str = "", first_turn: int = 0
+    ) -> ConversationDetail | None:
+        """Return a conversation with the tree of its summaries and a page of its messages, the oldest first.
+
+        Args:
+            user_id: The owner.
+            session_id: The conversation.
+            limit: How many messages.
+            cursor: The `next_cursor` of the page before; empty for the first.
+            first_turn: The first place to show.
+
+        Returns:
+            None where the user has no such conversation.
+
+        Raises:
+            ValueError: If the cursor is none of a list.
+        """
+        behind = read_cursor(cursor, int, str) if cursor else None
+        values = await _said_in(self.store, user_id, session_id)
+        messages = _messages(values)
+        if not messages:
+            return None
+        [held] = await DialogMemoryStore(self.store).conversations(user_id, values=values)
+        start = max(behind or (first_turn, ""), (first_turn, ""))
+        left = [one for one in messages if (int(one["turn"]), str(one["id"])) > start]
+        shown = left[:limit]
+        more = cursor_of(int(shown[-1]["turn"]), str(shown[-1]["id"])) if len(left) > limit else None
+        page = MessagePage(items=[_message(value) for value in shown], next_cursor=more, total=len(messages))
+        chain = [value for value in values if SUMMARY.matches(value) and value.get("chain")]
+        note_action(self.store, user_id, AuditAction.READ, {MESSAGE.name: len(shown)})
+        return ConversationDetail(conversation=_shortened(held), summaries=_trees(chain), messages=page)
+
+    async def explain_answer(self, user_id: str, session_id: str, message_id: str) -> AnswerSources | None:
+        """Return why an answer was given: the memories that stood in its prompt.
+
+        Args:
+            user_id: The owner.
+            session_id: The conversation.
+            message_id: The answer, or the question: by its id in the thread, or by its record.
+
+        Returns:
+            None where the user has no such answer.
+        """
+        messages = _messages(await _said_in(self.store, user_id, session_id))
+        names = {message_id, MESSAGE.id(session_id, message_id)}
+        place = next((at for at, value in enumerate(messages) if value["id"] in names), len(messages))
+        answers = (
+            at for at, value in enumerate(messages) if at >= place and value["role"] not in (_USER, "system", "tool")
+        )
+        if (answer := next(answers, None)) is None:
+            return None
+        question = next((messages[at] for at in range(answer, -1, -1) if messages[at]["role"] == _USER), None)
+        used = [str(id_) for id_ in messages[answer].get("used") or ()]
+        found = await records_by_id(self.store, user_id, used)
+        at = now()
+        items = [shown(found[id_], at) for id_ in used if id_ in found]
+        note_action(self.store, user_id, AuditAction.READ, Counter(item.kind for item in items))
+        return AnswerSources(
+            answer=_message(messages[answer]),
+            question=None if question is None else _message(question),
+            used=items,
+            gone=len(used) - len(items),
+        )
+
+
+async def _said_in(store: BaseStore, user_id: str, session_id: str) -> list[dict[str, Any]]:
+    known = bool(session_id) and storable(session_id) == session_id
+    return await DialogMemoryStore(store).every(user_id, session_id=session_id) if known else []
+
+
+def _messages(values: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    said = [value for value in values if MESSAGE.matches(value)]
+    return sorted(said, key=lambda value: (int(value["turn"]), str(value["id"])))
+
+
+def _message(value: Mapping[str, Any]) -> ShownMessage:
+    return ShownMessage(
+        id=str(value["id"]),
+        turn=int(value["turn"]),
+        role=str(value["role"]),
+        speaker=str(value.get("speaker") or ""),
+        text=whole_text(value),
+        said_at=value["created_at"],
+        used=[str(id_) for id_ in value.get("used") or ()],
+        feedback=dict(value.get("feedback") or {}),
     )
+
+
+def _shortened(held: HeldConversation) -> HeldConversation:
+    return held.model_copy(update={"about": held.about[:_ABOUT_CHARS], "summary": held.summary[:_SUMMARY_CHARS]})
+
+
+def _trees(chain: Sequence[Mapping[str, Any]]) -> list[SummaryTree]:
+    """Return summaries as trees; each appears once, even if an import forged its sources."""
+    known = {str(value["id"]): value for value in chain}
+    named = {str(id_) for value in chain for id_ in value.get("source_ids") or () if id_ != value["id"]}
+    placed: set[str] = set()
+
+    def tree(value: Mapping[str, Any], depth: int) -> SummaryTree:
+        placed.add(str(value["id"]))
+        below = [known[id_] for id_ in map(str, value.get("source_ids") or ()) if id_ in known]
+        children = [
+            tree(one, depth + 1)
+            for one in sorted(below, key=_span)
+            if str(one["id"]) not in placed and depth < _MAX_DEPTH
+        ]
+        told = {name: value.get(name) for name in ("first_turn", "last_turn")}
+        return SummaryTree(
+            id=str(value["id"]), level=str(value["level"]), text=str(value["text"]), children=children, **told
+        )
+
+    roots = [value for value in sorted(chain, key=_span) if str(value["id"]) not in named]
+    return [tree(value, 0) for value in roots]
+
+
+def _span(value: Mapping[str, Any]) -> tuple[int, str]:
+    return int(value.get("first_turn") or 0), str(value["created_at"])

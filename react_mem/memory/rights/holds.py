@@ -19,7 +19,9 @@ from react_mem.memory.model.profile_schema import Profile
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import record_id
 from react_mem.memory.model.retention_settings import LegalHold
+from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.scopes.profile import values_of
+from react_mem.memory.store.audit.audit_log import ALL, AuditAction, note_action
 from react_mem.memory.store.owned import WHOLE, users_with
 from react_mem.memory.store.transactions import transact
 
@@ -47,38 +49,63 @@ def _key(reference: str, session_id: str) -> str:
     return record_id(_KIND, reference, session_id)
 
 
-async def set_hold(store: BaseStore, user_id: str, reference: str, session_id: str = "") -> LegalHold:
-    """Put a user, or one conversation of theirs, under a legal hold, and return the hold. Idempotent.
+class LegalHolds(FacadePart):
+    """Legal holds of an owner, for the operator."""
 
-    Args:
-        user_id: The owner, who may have no memories yet.
-        reference: The name of the hold, such as the number of a case.
-        session_id: The conversation; empty for everything, future messages included.
+    async def hold(self, user_id: str, reference: str, session_id: str = "") -> LegalHold:
+        """Put a user, or one conversation of theirs, under a legal hold: nothing of it is removed until it is lifted.
 
-    Raises:
-        ValueError: If the reference is empty, longer than 100 characters, or not one printable line.
-    """
-    hold = LegalHold(reference=reference, session_id=session_id)
-    place = meta_namespace(user_id), _key(reference, session_id)
+        Neither retention nor any call that forgets removes it; those raise `LegalHoldError`. No tool of an agent and no
+        route of the server sets or lifts a hold: only code like this, or `react-mem hold`, does.
 
-    async def step() -> tuple[LegalHold, list[Change]]:
-        known = await store.aget(*place, refresh_ttl=False)
-        if known is not None:
-            return LegalHold.model_validate(known.value), []
-        return hold, [PutOp(*place, hold.model_dump(mode="json"), index=False)]
+        Args:
+            user_id: The owner. There need be no memories of them yet.
+            reference: Name of the hold, such as the number of a case.
+            session_id: The conversation; empty for everything, also future conversations.
 
-    return await transact(store, user_id, step)
+        Returns:
+            The hold; where it was set before, as it was set then.
 
+        Raises:
+            ValueError: If the reference is empty, longer than 100 characters, or not one printable line.
+        """
+        wanted = LegalHold(reference=reference, session_id=session_id)
+        place = meta_namespace(user_id), _key(reference, session_id)
 
-async def lift_hold(store: BaseStore, user_id: str, reference: str, session_id: str = "") -> bool:
-    """Lift a legal hold, and return true if there was one: the next run of retention removes the due records."""
-    place = meta_namespace(user_id), _key(reference, session_id)
+        async def step() -> tuple[LegalHold, list[Change]]:
+            known = await self.store.aget(*place, refresh_ttl=False)
+            if known is not None:
+                return LegalHold.model_validate(known.value), []
+            return wanted, [PutOp(*place, wanted.model_dump(mode="json"), index=False)]
 
-    async def step() -> tuple[bool, list[Change]]:
-        known = await store.aget(*place, refresh_ttl=False)
-        return known is not None, [PutOp(*place, None)] if known is not None else []
+        hold = await transact(self.store, user_id, step)
+        note_action(self.store, user_id, AuditAction.HOLD, {ALL: 1})
+        return hold
 
-    return await transact(store, user_id, step)
+    async def lift_hold(self, user_id: str, reference: str, session_id: str = "") -> bool:
+        """Lift a legal hold; other holds stay.
+
+        Args:
+            user_id: The owner.
+            reference: Name of the hold.
+            session_id: The conversation; empty where the hold is on everything.
+
+        Returns:
+            True if there was such a hold.
+        """
+        place = meta_namespace(user_id), _key(reference, session_id)
+
+        async def step() -> tuple[bool, list[Change]]:
+            known = await self.store.aget(*place, refresh_ttl=False)
+            return known is not None, [PutOp(*place, None)] if known is not None else []
+
+        lifted = await transact(self.store, user_id, step)
+        note_action(self.store, user_id, AuditAction.LIFT, {ALL: int(lifted)})
+        return lifted
+
+    async def holds(self, user_id: str) -> list[LegalHold]:
+        """Return the legal holds on a user and on conversations of theirs, the oldest first."""
+        return await holds_on(self.store, user_id)
 
 
 async def holds_on(store: BaseStore, user_id: str) -> list[LegalHold]:
@@ -102,12 +129,12 @@ class HeldRecords:
         self.whole = next((hold for hold in holds if not hold.session_id), None)
         self._sessions = {hold.session_id: hold for hold in holds if hold.session_id}
         self._records: dict[str, LegalHold] = {}
-        if self.whole is None and self._sessions:
-            self._find([item for item in items if not CONCEPT.matches(item.value)])
-
-    def _find(self, items: Sequence[Item]) -> None:
+        if self.whole is not None or not self._sessions:
+            return
         rest: list[Item] = []
         for item in items:
+            if CONCEPT.matches(item.value):
+                continue
             hold = self._sessions.get(str(item.value.get("session_id") or ""))
             if hold is not None and not PROFILE.matches(item.value):
                 self._records[item.key] = hold
@@ -128,11 +155,7 @@ class HeldRecords:
         return self.whole or self._sessions.get(session_id)
 
     def check(self, items: Iterable[Item], changes: Iterable[Change]) -> None:
-        """Refuse changes that remove held content, given all records of the owner.
-
-        Raises:
-            LegalHoldError: If one of them does.
-        """
+        """Refuse changes that remove held content, given all records of the owner: `LegalHoldError`."""
         if self.whole is not None:
             refuse_held(self.whole)
         if not self._records:
@@ -171,11 +194,7 @@ async def check_held(store: BaseStore, user_id: str, items: Iterable[Item], chan
 
 
 def refuse_held(hold: LegalHold) -> None:
-    """Raise the error of a hold.
-
-    Raises:
-        LegalHoldError: Always; its message names the hold and the cure.
-    """
+    """Raise `LegalHoldError`, with the hold and the cure in its message."""
     raise LegalHoldError(
         f"{hold.in_short()}: nothing of it can be removed. Whoever runs the database lifts it, with "
         "`react-mem hold lift`, once it is over",

@@ -30,12 +30,13 @@ from react_mem.memory.merging.blocks import without_data
 from react_mem.memory.merging.transcript import speaker_changes
 from react_mem.memory.model.kinds import PENDING, kind_named, kind_of
 from react_mem.memory.model.namespaces import Namespace, off_loop
-from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Message, Record, now
 from react_mem.memory.model.states import PendingTurn
+from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.scopes.scope import checked
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, read_attachment, refs_in, sizes
+from react_mem.memory.store.audit.audit_log import ALL, AuditAction, note_action
 from react_mem.memory.store.owned import in_pages
 from react_mem.memory.store.room import make_room, stored_of
 from react_mem.memory.store.transactions import transact
@@ -54,9 +55,6 @@ _Line: TypeAlias = tuple[Record, dict[str, Any]]
 """Record of an export, and its JSON there."""
 
 _Place: TypeAlias = tuple[Namespace, str]
-
-_Data: TypeAlias = tuple[str, dict[str, Any]]
-"""Scope and record of an export's line."""
 
 Told = Callable[[int, int | None], None]
 """Progress callback: called with the entries done and their total, None where unknown."""
@@ -80,7 +78,6 @@ def portions(
     """Yield batches of parts in order; a part above the limit is a batch of its own.
 
     Args:
-        parts: The parts.
         size: Returns the characters of a part.
         same: Returns a key that no two parts of a batch may share; None for no such limit.
 
@@ -121,109 +118,111 @@ class ImportReport:
     repeated: tuple[int, ...] = ()
 
 
-async def export_user(store: BaseStore, user_id: str, told: Told = nobody_listens) -> AsyncIterator[str]:
-    """Yield everything remembered about a user, one JSON object a line, without line ends, ordered by scope and id.
+class Portability(FacadePart):
+    """Export and import of all memories of an owner."""
 
-    A large memory is read in parts: records written meanwhile may be missing, all others are in it. `told` is called
-    with the lines written and the estimated total.
-    """
-    # to count them takes a query, which nobody pays for who does not look
-    total = 0 if told is nobody_listens else (await stored_of(store, user_id)).memories
-    told(0, total)
-    done = -1
-    named: set[str] = set()
-    async for lines in exported(store, user_id, named):
-        for line in lines:
-            yield line
-        done += len(lines)
-        told(done, max(done, total))
-    total = done + len(named)
-    for place, ref in enumerate(sorted(named), start=done + 1):
-        told(place, total)
-        pieces = await read_attachment(store, user_id, ref)
-        if pieces is not None:
-            record = {"ref": ref, "data": "".join(pieces)}
-            yield await asyncio.to_thread(_line, {"in": _ATTACHMENTS, "record": record})
+    async def export_user(self, user_id: str, told: Told = nobody_listens) -> AsyncIterator[str]:
+        """Yield all memories of a user as JSON Lines, without line ends.
+
+        The lines name no user. Importing them into an empty database marks all of it as imported; exporting and
+        importing that again gives the same bytes.
+
+        Args:
+            user_id: The owner.
+            told: Called with the number of exported records, and an estimate of all.
+        """
+        # to count them takes a query, which nobody pays for who does not look
+        total = 0 if told is nobody_listens else (await stored_of(self.store, user_id)).memories
+        told(0, total)
+        done, count = -1, 0
+        named: set[str] = set()
+        try:
+            async for lines in exported(self.store, user_id, named):
+                for line in lines:
+                    count += 1
+                    yield line
+                done += len(lines)
+                told(done, max(done, total))
+            total = done + len(named)
+            for place, ref in enumerate(sorted(named), start=done + 1):
+                told(place, total)
+                pieces = await read_attachment(self.store, user_id, ref)
+                if pieces is not None:
+                    record = {"ref": ref, "data": "".join(pieces)}
+                    count += 1
+                    yield await asyncio.to_thread(_line, {"in": _ATTACHMENTS, "record": record})
+        finally:
+            note_action(self.store, user_id, AuditAction.EXPORT, {ALL: count})
+
+    async def import_user(
+        self,
+        user_id: str,
+        lines: Iterable[str] | AsyncIterable[str],
+        *,
+        restore: bool = False,
+        dry_run: bool = False,
+        told: Told = nobody_listens,
+    ) -> ImportReport:
+        """Import an export, for the same user or for another one; existing records stay unchanged.
+
+        Args:
+            user_id: The owner of the imported records.
+            lines: Lines of `export_user`.
+            restore: True for a backup of your own: its records keep their origins; otherwise their origin is `import`.
+            dry_run: True to write nothing, and only count.
+            told: Called with the number of finished records, and of all.
+
+        Returns:
+            How many records were added.
+
+        Raises:
+            ValueError: If a line is not one of an export, or the policy's quotas leave no room (`MemoryFull`); nothing
+                has been imported then.
+        """
+        given = [line async for line in lines] if isinstance(lines, AsyncIterable) else lines
+        numbered = [(number, line) for number, line in enumerate(given, start=1) if line.strip()]
+        if not numbered or _object(*numbered[0]) != _HEADER:
+            raise ValueError(f"line 1: is not the first line of an export, {_line(_HEADER)}")
+        records: list[_Line] = []
+        repeated: list[int] = []
+        first: dict[tuple[str, str], dict[str, Any]] = {}
+        attached: dict[str, Attachment] = {}
+        for number, line in numbered[1:]:
+            one = await off_loop(len(line), partial(_read, number, line))
+            if isinstance(one, Attachment):
+                attached[one.ref] = one
+            elif first.setdefault((one[0].kind, one[0].id), one[1]) == one[1]:
+                records.append(one)
+            else:
+                repeated.append(number)
+        if not dry_run:
+            pieces = [one.pieces for one in attached.values()]
+            await make_room(self.store, user_id, self.policy.quotas, [*(data for _, data in records), *pieces])
+            if named := {ref for _, data in records for ref in refs_in(data)}:
+                there = await attach(self.store, user_id, [one for ref, one in attached.items() if ref in named])
+                there |= (await sizes(self.store, user_id)).keys()
+                records = [_with_what_is_there(line, there) for line in records]
+        added: dict[_Place, Record] = {}
+        done = 0
+        for portion in portions(records, lambda line: len(line[0].text)):
+            added |= await _add(self.store, user_id, portion, restore=restore, dry_run=dry_run)
+            done += len(portion)
+            if not dry_run:
+                told(done, len(records))
+        own = sum(not kind_named(record.kind).listed for record in added.values())
+        if not dry_run:
+            note_action(self.store, user_id, AuditAction.IMPORT, {ALL: len(added)})
+        all_own = sum(not kind_named(record.kind).listed for record, _ in records)
+        return ImportReport(len(added), len(records) - len(added), own, all_own - own, tuple(repeated))
 
 
 async def exported(store: BaseStore, user_id: str, named: set[str] | None = None) -> AsyncIterator[Sequence[str]]:
-    """Yield the lines of `export_user` before the attachments, some hundred at a time.
-
-    Args:
-        named: A set to collect the references of the messages' attachments.
-    """
+    """Yield the lines of an export before the attachments, in portions; `named` collects their references."""
     yield [_line(_HEADER)]
     async for items in in_pages(store, user_id):
         if named is not None:
             named.update(ref for item in items for ref in refs_in(item.value))
         yield await asyncio.to_thread(_lines, items)
-
-
-async def import_user(
-    store: BaseStore,
-    user_id: str,
-    lines: Iterable[str] | AsyncIterable[str],
-    quotas: QuotaSettings | None = None,
-    *,
-    restore: bool = False,
-    dry_run: bool = False,
-    told: Told = nobody_listens,
-) -> ImportReport:
-    """Import an export, for the same user or another one.
-
-    Existing records are never overwritten, since they may be newer. Added records are marked as imported, except in a
-    restored backup: imported records change nothing that the user said. An interrupted import can be repeated. The
-    conversations in a file do not become the user's: forgetting the user leaves their threads alone.
-
-    Args:
-        user_id: The owner of the imported records.
-        lines: The lines of an export.
-        quotas: The owner's storage quotas; None for no limit.
-        restore: Whether the file is a trusted backup: origins and standing instructions are kept.
-        dry_run: Whether to count only.
-        told: Progress: called with the records done and their total.
-
-    Raises:
-        MemoryFull: If the quotas have no room for the file; nothing has been imported.
-        ValueError: If a line is not valid; the message names it, and nothing has been imported.
-    """
-    given = [line async for line in lines] if isinstance(lines, AsyncIterable) else lines
-    numbered = [(number, line) for number, line in enumerate(given, start=1) if line.strip()]
-    if not numbered or _object(*numbered[0]) != _HEADER:
-        raise ValueError(f"line 1: is not the first line of an export, {_line(_HEADER)}")
-    records: list[_Line] = []
-    repeated: list[int] = []
-    first: dict[tuple[str, str], dict[str, Any]] = {}
-    attached: dict[str, Attachment] = {}
-    for number, line in numbered[1:]:
-        place, data = await off_loop(len(line), partial(_read, number, line))
-        if place == _ATTACHMENTS:
-            one = await asyncio.to_thread(_attachment, number, data)
-            attached[one.ref] = one
-        else:
-            record = _checked(number, place, data)
-            if first.setdefault((record.kind, record.id), data) == data:
-                records.append((record, data))
-            else:
-                repeated.append(number)
-    if not dry_run:
-        if quotas is not None:
-            pieces = [one.pieces for one in attached.values()]
-            await make_room(store, user_id, quotas, [*(data for _, data in records), *pieces])
-        if named := {ref for _, data in records for ref in refs_in(data)}:
-            there = await attach(store, user_id, [one for ref, one in attached.items() if ref in named])
-            there |= (await sizes(store, user_id)).keys()
-            records = [_with_what_is_there(line, there) for line in records]
-    added: dict[_Place, Record] = {}
-    done = 0
-    for portion in portions(records, lambda line: len(line[0].text)):
-        added |= await _add(store, user_id, portion, restore=restore, dry_run=dry_run)
-        done += len(portion)
-        if not dry_run:
-            told(done, len(records))
-    own = sum(not kind_named(record.kind).listed for record in added.values())
-    all_own = sum(not kind_named(record.kind).listed for record, _ in records)
-    return ImportReport(len(added), len(records) - len(added), own, all_own - own, tuple(repeated))
 
 
 def is_header(line: str) -> bool:
@@ -237,35 +236,28 @@ def is_header(line: str) -> bool:
 
 def own_records(lines: Iterable[str]) -> int:
     """Return the number of internal records among the lines of an export, without its first line."""
-    count = 0
-    for line in lines:
-        value = json.loads(line)
-        count += "in" in value and (value["in"] == _ATTACHMENTS or not kind_of(value["record"]).listed)
-    return count
+    entries = [entry for entry in map(json.loads, lines) if "in" in entry]
+    return sum(entry["in"] == _ATTACHMENTS or not kind_of(entry["record"]).listed for entry in entries)
 
 
 async def _add(
     store: BaseStore, user_id: str, lines: Sequence[_Line], *, restore: bool, dry_run: bool
 ) -> dict[_Place, Record]:
     """Write the records that are new, unless it is a dry run, and return them by place."""
-
-    def written(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
-        # as it was exported, not as this version would write it
-        exported = {**value, "kind": record.kind}
-        return exported if restore else record.as_imported(exported)
-
-    writes = [put(user_id, record)._replace(value=written(record, value)) for record, value in lines]
+    # as it was exported, not as this version would write it
+    exported = [(record, {**value, "kind": record.kind}) for record, value in lines]
+    writes = [
+        put(user_id, record)._replace(value=value if restore else record.as_imported(value))
+        for record, value in exported
+    ]
 
     async def step() -> tuple[dict[_Place, Record], list[Change]]:
         found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
-        changes: dict[_Place, Change] = {}
-        new: dict[_Place, Record] = {}
-        for write, known, (record, _) in zip(writes, found, lines, strict=True):
-            if not known:
-                place = (write.namespace, write.key)
-                changes[place], new[place] = write, record
+        added = [(write, line[0]) for write, known, line in zip(writes, found, lines, strict=True) if not known]
+        new = {(write.namespace, write.key): record for write, record in added}
         if dry_run:
             return new, []
+        changes = {(write.namespace, write.key): write for write, _ in added}
         messages = [record for record, _ in lines if isinstance(record, Message)]
         return new, [*changes.values(), *speaker_changes(store, user_id, messages)]
 
@@ -293,21 +285,16 @@ def _object(number: int, line: str) -> dict[str, Any]:
     return value
 
 
-def _read(number: int, line: str) -> _Data:
+def _read(number: int, line: str) -> _Line | Attachment:
     value = _object(number, line)
     if value.keys() != {"in", "record"} or not isinstance(value["record"], dict):
         raise ValueError(f'line {number}: must be {{"in": scope, "record": {{...}}}}, got {line.strip()[:60]!r}')
-    return value["in"], value["record"]
-
-
-def _checked(number: int, place: str, data: Mapping[str, Any]) -> Record:
-    try:
-        return checked(place, data)
-    except ValueError as error:
-        raise ValueError(f"line {number}: {error}") from None
-
-
-def _attachment(number: int, data: Mapping[str, Any]) -> Attachment:
+    place, data = value["in"], value["record"]
+    if place != _ATTACHMENTS:
+        try:
+            return checked(place, data), data
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
     try:
         attachment = Attachment.of(str(data["data"])[:_MAX_DATA])
     except (KeyError, ValueError):
@@ -350,21 +337,18 @@ def turns_to_read(user_id: str, agent_id: str, messages: Sequence[Message]) -> l
         said.sort(key=lambda message: message.turn)
         starts = [place for place, message in enumerate(said) if message.role == "user"]
         for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
-            changes.append(put(user_id, _note(agent_id, said, start, end)))
+            ids = tuple(message.id for message in said[start:end])
+            note = PendingTurn(
+                id=PENDING.id(*ids),
+                text=said[start].text[:_MAX_NOTE],
+                origin=said[start].origin,
+                session_id=session_id,
+                agent_id=agent_id,
+                source_ids=ids,
+                context_ids=tuple(message.id for message in said[max(0, start - _CONTEXT) : start]),
+            )
+            changes.append(put(user_id, note))
         if starts:
             due = int(now().timestamp() * 1000)
             changes.append(put_work(user_id, Work(kind="extract", agent=agent_id, session=session_id, due_at=due)))
     return changes
-
-
-def _note(agent_id: str, said: Sequence[Message], start: int, end: int) -> PendingTurn:
-    ids = tuple(message.id for message in said[start:end])
-    return PendingTurn(
-        id=PENDING.id(*ids),
-        text=said[start].text[:_MAX_NOTE],
-        origin=said[start].origin,
-        session_id=said[start].session_id,
-        agent_id=agent_id,
-        source_ids=ids,
-        context_ids=tuple(message.id for message in said[max(0, start - _CONTEXT) : start]),
-    )

@@ -50,11 +50,7 @@ def text_of_record(entry: Mapping[str, Any]) -> str:
 
 
 def told_of_record(record: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
-    """Return the details shown with a record: its times, origin, successor and other wordings.
-
-    Args:
-        texts: The texts of the export's records, by id.
-    """
+    """Return the details shown with a record: its times, origin, successor (by `texts`) and other wordings."""
     told = [f"{name} {str(record[field])[:19]}" for field, name in _TIMES.items() if record.get(field)]
     if record.get("origin"):
         told.append(f"origin: {record['origin']}")
@@ -111,7 +107,7 @@ def readable_export(lines: Iterable[str]) -> str:
     texts = texts_of(entries)
     parts = [_HEAD, f"<p>{len(entries)} records. The export as JSON Lines has the same, and what is attached.</p>\n"]
     for topic, found in topics_of(entries).items():
-        parts += [f"<h2>{_shown(topic)} <small>{len(found)}</small></h2>\n<ul>\n"]
+        parts += [f"<h2>{_html(topic)} <small>{len(found)}</small></h2>\n<ul>\n"]
         parts += [_item(entry, texts) for entry in found]
         parts += ["</ul>\n"]
     return "".join([*parts, "</body>\n</html>"])
@@ -122,8 +118,8 @@ def _item(entry: Mapping[str, Any], texts: Mapping[str, str]) -> str:
     if PROFILE.matches(record):
         return "".join(_field(name, held) for name, held in record.get("fields", {}).items())
     past = record.get("current") is False
-    speaker = f"<b>{_shown(record['role'])}:</b> " if record.get("role") else ""
-    line = f'{speaker}<span dir="auto"{" class=past" if past else ""}>{_shown(text_of_record(entry))}</span>'
+    speaker = f"<b>{_html(record['role'])}:</b> " if record.get("role") else ""
+    line = f'{speaker}<span dir="auto"{" class=past" if past else ""}>{_html(text_of_record(entry))}</span>'
     told = told_of_record(record, texts)
     if isinstance(data := record.get("data"), str) and record.get("ref"):
         record = {**record, "data": f"{len(data)} characters of base64"}
@@ -132,26 +128,26 @@ def _item(entry: Mapping[str, Any], texts: Mapping[str, str]) -> str:
 
 def _field(name: str, entry: Mapping[str, Any]) -> str:
     """Return a profile field with its former values."""
-    held = [_value(entry), *(f'<span class="past">{_value(one)}</span>' for one in reversed(entry.get("previous", ())))]
-    return f"<li><b>{_shown(name)}:</b> {'<br>'.join(held)}{_whole(entry)}</li>\n"
 
+    def value(one: Mapping[str, Any]) -> str:
+        told = [str(one.get("updated_at", ""))[:19], f"origin: {one.get('origin', 'user')}"]
+        return f'<span dir="auto">{_html(one.get("value", ""))}</span>{_small(told)}'
 
-def _value(entry: Mapping[str, Any]) -> str:
-    told = [str(entry.get("updated_at", ""))[:19], f"origin: {entry.get('origin', 'user')}"]
-    return f'<span dir="auto">{_shown(entry.get("value", ""))}</span>{_small(told)}'
+    held = [value(entry), *(f'<span class="past">{value(one)}</span>' for one in reversed(entry.get("previous", ())))]
+    return f"<li><b>{_html(name)}:</b> {'<br>'.join(held)}{_whole(entry)}</li>\n"
 
 
 def _small(told: Sequence[str]) -> str:
-    return f"<br><small>{_shown(' · '.join(told))}</small>" if told else ""
+    return f"<br><small>{_html(' · '.join(told))}</small>" if told else ""
 
 
 def _whole(record: Mapping[str, Any]) -> str:
     """Return the whole record as JSON, folded away."""
     kept = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True)
-    return f"<details><summary><small>all of it</small></summary><pre>{_shown(kept)}</pre></details>"
+    return f"<details><summary><small>all of it</small></summary><pre>{_html(kept)}</pre></details>"
 
 
-def _shown(text: Any) -> str:
+def _html(text: Any) -> str:
     """Return a text escaped for any place of the page."""
     return html.escape(_ODD.sub("\ufffd", str(text)), quote=True)
 
@@ -160,7 +156,7 @@ def _shown(text: Any) -> str:
 
 _MARK = "react-mem"
 _LINE = re.compile(rf"\s*<!-- {_MARK} (.*) -->\s*")
-_ODD_OF_MARKDOWN_EXPORT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+_ODD_IN_MARKDOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 """Characters that end a line, are invisible, or turn the direction of text."""
 
 _SYNTAX = re.compile(r"([\\`*_\[\]<>&#|~$!])")
@@ -182,7 +178,7 @@ def markdown_export(lines: Iterable[str]) -> Iterator[str]:
     places = {id(entry): line for line, entry in told.items()}
     for topic, entries in topics_of(told.values()).items():
         yield ""
-        yield f"## {_shown_of_markdown_export(topic)}"
+        yield f"## {_markdown(topic)}"
         yield ""
         for entry in entries:
             yield from _items(entry, texts)
@@ -190,11 +186,7 @@ def markdown_export(lines: Iterable[str]) -> Iterator[str]:
 
 
 def exported_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the export lines in a Markdown file; none of any other file.
-
-    Args:
-        lines: The lines of the file.
-    """
+    """Yield the export lines among the lines of a Markdown file; none of any other file."""
     for line in lines:
         if found := _LINE.fullmatch(line):
             yield found[1]
@@ -210,19 +202,19 @@ def _items(entry: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[str]:
     record = entry["record"]
     if PROFILE.matches(record):
         for name, held in record.get("fields", {}).items():
-            yield f"- **{_shown_of_markdown_export(name)}:** {_shown_of_markdown_export(held.get('value', ''))}"
+            yield f"- **{_markdown(name)}:** {_markdown(held.get('value', ''))}"
         return
-    speaker = f"**{_shown_of_markdown_export(record['role'])}:** " if record.get("role") else ""
-    said = _shown_of_markdown_export(text_of_record(entry)) or "…"
+    speaker = f"**{_markdown(record['role'])}:** " if record.get("role") else ""
+    said = _markdown(text_of_record(entry)) or "…"
     past = FACT.matches(record) and record.get("current") is False
     line = f"~~{said}~~" if past else said
-    told = _shown_of_markdown_export(" · ".join(told_of_record(record, texts)))
+    told = _markdown(" · ".join(told_of_record(record, texts)))
     yield f"- {speaker}{line}{f' *({told})*' if told else ''}"
 
 
-def _shown_of_markdown_export(text: Any) -> str:
+def _markdown(text: Any) -> str:
     """Return a text escaped for one line of Markdown."""
-    said = _SYNTAX.sub(r"\\\1", _ODD_OF_MARKDOWN_EXPORT.sub(" ", str(text)[:_SHOWN])).strip()
+    said = _SYNTAX.sub(r"\\\1", _ODD_IN_MARKDOWN.sub(" ", str(text)[:_SHOWN])).strip()
     return _BEGINS.sub(r"\1\\\2", said)
 
 

@@ -19,7 +19,7 @@ from langgraph.store.base import BaseStore, Item
 from pydantic import BaseModel
 
 from react_mem.memory.graph.links import links_of
-from react_mem.memory.index.recall import Question, Recall, RecallOp, read_question
+from react_mem.memory.index.recall import Recall, RecallOp, read_question
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.transcript import speakers_of
@@ -57,23 +57,14 @@ log = logging.getLogger(__name__)
 
 def receipt_of(items: Iterable[Item], changes: Iterable[Change], messages: int) -> Receipt:
     """Return the receipt of writes, before any check, given the records as they were; other writes are not counted."""
-    known = {(item.namespace, item.key): str(item.value.get("kind", "")) for item in items}
-    written = [
-        (change, known[change.namespace, change.key]) for change in changes if (change.namespace, change.key) in known
-    ]
-    return Receipt(
-        removed=by_kind((kind, change.key) for change, kind in written if change.value is None),
-        rewritten=by_kind((kind, change.key) for change, kind in written if change.value is not None),
-        messages=messages,
-    )
-
-
-def by_kind(records: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return the ids of records by kind, given pairs of kind and id."""
-    found: dict[str, list[str]] = {}
-    for kind, id_ in records:
-        found.setdefault(kind or "other", []).append(id_)
-    return {kind: tuple(sorted(ids)) for kind, ids in sorted(found.items())}
+    known = {(item.namespace, item.key): str(item.value.get("kind") or "other") for item in items}
+    gone: dict[str, list[str]] = {}
+    less: dict[str, list[str]] = {}
+    for change in changes:
+        if (kind := known.get((change.namespace, change.key))) is not None:
+            (gone if change.value is None else less).setdefault(kind, []).append(change.key)
+    removed, rewritten = ({kind: tuple(sorted(ids)) for kind, ids in sorted(one.items())} for one in (gone, less))
+    return Receipt(removed=removed, rewritten=rewritten, messages=messages)
 
 
 async def read_again(
@@ -89,7 +80,6 @@ async def read_again(
     """Search for forgotten records in every scope, search arm, link, cache and in the export, one check each.
 
     Args:
-        gone: The ids of the removed records.
         says: Returns true if a record still says the forgotten text.
         asked: Queries for the search arms.
         more: Further checks, by name.
@@ -138,33 +128,27 @@ async def _scopes(store: BaseStore, user_id: str, hit: Says, gone: Collection[st
 
 async def _arms(store: BaseStore, user_id: str, hit: Says, asked: Sequence[str]) -> AsyncIterator[Check]:
     speakers = await speakers_of(store, user_id)
-    texts: dict[str, None] = {}
-    for text in asked:
-        if text.strip() and len(texts) < _ASKED:
-            texts.setdefault(text[:MAX_INDEXED_CHARS])
-    questions = [read_question(text, now(), speakers) for text in texts]
+    texts = dict.fromkeys(text[:MAX_INDEXED_CHARS] for text in asked if text.strip())
+    questions = [read_question(text, now(), speakers) for text in [*texts][:_ASKED]]
     arms = sorted(ALL_ARMS) if capabilities(store).recalls else [Arm.VECTOR]
-    for arm in arms:
-        yield await _arm(store, user_id, hit, questions, frozenset({arm}), str(arm))
-    yield await _arm(store, user_id, hit, questions, ALL_ARMS | {Arm.GRAPH}, str(Arm.GRAPH))
+    for name, used in [*((arm, frozenset({arm})) for arm in arms), (Arm.GRAPH, ALL_ARMS | {Arm.GRAPH})]:
+        ops = [
+            RecallOp(scope_namespace(user_id, scope), question, {}, _FOUND, arms=used)
+            for scope in searched_scopes()
+            for question in questions
+        ]
+        answers = await recall(store, ops)
+        if name is Arm.GRAPH:
+            answers = await with_links(store, ops, answers)
+        recalled = [answer for answer in answers if isinstance(answer, Recall)]
+        missing = [cause for answer in recalled for arm, cause in answer.missing.items() if arm in used]
+        found = [one.item for answer in recalled for one in answer.found]
+        hits = await asyncio.to_thread(_keys_of, found, hit)
+        yield check(f"arm {name}", hits, "; ".join(dict.fromkeys(missing)))
 
 
-async def _arm(
-    store: BaseStore, user_id: str, hit: Says, questions: Sequence[Question], arms: frozenset[Arm], name: str
-) -> Check:
-    ops = [
-        RecallOp(scope_namespace(user_id, scope), question, {}, _FOUND, arms=arms)
-        for scope in searched_scopes()
-        for question in questions
-    ]
-    answers = await recall(store, ops)
-    if Arm.GRAPH in arms:
-        answers = await with_links(store, ops, answers)
-    recalled = [answer for answer in answers if isinstance(answer, Recall)]
-    missing = [cause for answer in recalled for arm, cause in answer.missing.items() if arm in arms]
-    found = [one.item for answer in recalled for one in answer.found]
-    hits = await asyncio.to_thread(lambda: [item.key for item in found if hit(item)])
-    return check(f"arm {name}", hits, "; ".join(dict.fromkeys(missing)))
+def _keys_of(items: Iterable[Item], hit: Says) -> list[str]:
+    return [item.key for item in items if hit(item)]
 
 
 async def _caches(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
@@ -229,11 +213,7 @@ class SignedReceipt(BaseModel, extra="forbid", frozen=True):
         return secrets.compare_digest(self.subject, _subject(self.salt, user_id))
 
     def is_signed_by(self, public_key: str) -> bool:
-        """Return true if the receipt is unchanged since a server signed it.
-
-        Args:
-            public_key: The server's public key, as base64.
-        """
+        """Return true if the receipt is unchanged since the server with this public key, as base64, signed it."""
         try:
             key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public_key, validate=True))
             key.verify(base64.b64decode(self.signature, validate=True), self._signed())
@@ -248,11 +228,7 @@ class SignedReceipt(BaseModel, extra="forbid", frozen=True):
 
 
 async def sign(store: BaseStore, user_id: str, receipt: Receipt) -> SignedReceipt:
-    """Sign a receipt about a user with the server's key.
-
-    Raises:
-        EncryptionKeyError: If the master key does not match the database.
-    """
+    """Sign a receipt about a user; `EncryptionKeyError` if the master key is not the database's."""
     key = await _private_key(store)
     salt = secrets.token_urlsafe(16)
     unsigned = SignedReceipt(receipt=receipt, salt=salt, subject=_subject(salt, user_id), public_key=public_half(key))
@@ -277,18 +253,13 @@ async def _private_key(store: BaseStore) -> Ed25519PrivateKey:
         return can.receipt_key
     if can.keys is not None:
         return Ed25519PrivateKey.from_private_bytes(await can.keys.derive(_PURPOSE))
-    kept = await _kept(store)
-    if kept is None:
+    if (kept := await store.aget(*_PLACE, refresh_ttl=False)) is None:
         made = {"private_key": base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()}
         # another process may be faster: then its key is the server's
-        kept = made if await compare_and_set(store, Guard(*_PLACE, None), made) else await _kept(store)
-    assert kept is not None  # noqa: S101 - it was there when ours was not written
-    return Ed25519PrivateKey.from_private_bytes(base64.b64decode(kept["private_key"]))
-
-
-async def _kept(store: BaseStore) -> dict[str, Any] | None:
-    item = await store.aget(*_PLACE, refresh_ttl=False)
-    return item.value if item is not None else None
+        await compare_and_set(store, Guard(*_PLACE, None), made)
+        kept = await store.aget(*_PLACE, refresh_ttl=False)
+    assert kept is not None  # noqa: S101 - one of the two has been written
+    return Ed25519PrivateKey.from_private_bytes(base64.b64decode(kept.value["private_key"]))
 
 
 def _subject(salt: str, user_id: str) -> str:

@@ -1,37 +1,293 @@
-"""Retention runs: remove the records that the agents' policies no longer keep."""
+"""Retention: its rules, and the runs that remove the records that the agents' policies no longer keep."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory import telemetry
+from react_mem.memory.branches.beliefs import part_of
 from react_mem.memory.branches.tree import without_marks
 from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import MESSAGE
-from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.kinds import (
+    CHAIN,
+    CONCEPT,
+    CONVERSATION,
+    FACT,
+    FILE,
+    MESSAGE,
+    PENDING,
+    PROFILE,
+    TASK,
+    TASK_STEP,
+    Kind,
+    kind_of,
+)
+from react_mem.memory.model.kinds import STATE as FLOW_STATE
+from react_mem.memory.model.namespaces import Namespace, meta_namespace, scope_namespace
+from react_mem.memory.model.profile_schema import Profile, ProfileValue
 from react_mem.memory.model.receipt import Change, write
-from react_mem.memory.model.records import now, record_id
-from react_mem.memory.rights.aging import Aged, Policies, aged
-from react_mem.memory.rights.erasure import forget_caches, spoken_in
-from react_mem.memory.rights.forgotten import forgotten_changes, without_forgotten
+from react_mem.memory.model.records import now, record_id, with_zone
+from react_mem.memory.model.retention_settings import RetentionSettings
+from react_mem.memory.rights.erasure import erasing, spoken_in
+from react_mem.memory.rights.facade_part import forget_caches
+from react_mem.memory.rights.forgetting import chains_without
 from react_mem.memory.rights.holds import HeldRecords, holds_on
+from react_mem.memory.rights.unsaid import forgotten_changes, index_of, with_value, without_forgotten
+from react_mem.memory.scopes.profile import merged_field, values_of, with_text
 from react_mem.memory.store.attachments import unattached
 from react_mem.memory.store.audit.audit_log import AuditAction, AuditReason, acting, note_action, who_acts
 from react_mem.memory.store.owned import WHOLE, everything, set_aside
 from react_mem.memory.store.thread_owners import thread_marks
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import forgotten_work
+
+# Retention rules: the records beyond the ages and maxima of the agents' policies, and all that depends on them.
+
+Policies = Mapping[str, RetentionSettings]
+"""Retention settings by agent: a record is judged by those of the agent that wrote it."""
+
+_Place = tuple[Namespace, str]
+
+_SINCE = {FACT: "said_at", TASK: "worked_at", PENDING: "created_at", FILE: "modified_at"}
+"""Field with the time when a record was last confirmed, where that is not its creation."""
+
+_BOOKKEEPING = (CONVERSATION, CHAIN)
+"""Kinds with one record for each conversation that has a message left."""
+
+_UNCOUNTED = (PROFILE, CONCEPT, CONVERSATION, CHAIN, FLOW_STATE, PENDING)
+"""Kinds with one record for each user, conversation or name: maxima do not count them."""
+
+
+@dataclass(frozen=True)
+class Aged:
+    """Result of retention over all records of an owner; `ended` names the conversations without a message left."""
+
+    changes: Sequence[Change] = ()
+    removed: Mapping[str, int] = field(default_factory=dict)
+    rewritten: int = 0
+    held: int = 0
+    ended: Sequence[str] = ()
+    said: Mapping[str, Sequence[Item]] = field(default_factory=dict)
+    left: Sequence[Item] = ()
+    more: bool = False
+
+
+def aged(
+    owned: Sequence[Item], aside: Sequence[Item], policies: Policies, held: HeldRecords, at: datetime, most: int
+) -> Aged:
+    """Return the result of applying the policies: `most` records go at once, not counting those that depend on them."""
+    # of two under one id, in a scope and set aside, the one in the scope says what stands on it
+    items = [*aside, *owned]
+    due = sorted(_due(items, policies, at), key=lambda pair: pair[0])
+    free = [item for _, item in due if held.by(item.key) is None]
+    view = _Remainder(items, policies, held)
+    if held.whole is not None:
+        return view.outcome((), len(due), more=False)
+    first = free
+    if len(free) > most:
+        # no other due record derives from them: one of two messages would lose one, and count as held by the other
+        sources = {part_of(id_) for item in free for id_ in item.value.get("source_ids") or ()}
+        first = ([item for item in free if item.key not in sources] or free)[:most]
+    view.erase({item.key for item in first}, view.outlives)
+    view.without_old_values(at)
+    view.erase(view.unsourced_of(view.ended()), view.outlives)
+    beyond = [id_ for agent in policies for id_ in view.beyond(agent)]
+    view.erase(beyond[:most], view.outlives_elsewhere)
+    ended = view.ended()
+    # of a conversation that went to make room, what is known from it stays
+    view.erase(view.unsourced_of(ended, _BOOKKEEPING), view.outlives_elsewhere)
+    kept = sum(held.by(item.key) is not None for _, item in due)
+    return view.outcome(ended, kept, more=len(free) > most or len(beyond) > most)
+
+
+def _due(items: Iterable[Item], policies: Policies, at: datetime) -> list[tuple[datetime, Item]]:
+    """Return the records older than their agents allow, each with the start of its age."""
+    tasks = {item.key: item for item in items if TASK.matches(item.value)}
+    found: list[tuple[datetime, Item]] = []
+    for item in items:
+        kind = kind_of(item.value)
+        policy = policies.get(str(item.value.get("agent_id")))
+        if policy is None or kind in (PROFILE, CONCEPT, *_BOOKKEEPING):
+            continue
+        age = policy.age(MemoryScope.DIALOG if kind is PENDING else kind.place)
+        dated = tasks.get(str(item.value.get("task_id")), item) if kind is TASK_STEP else item
+        if age is not None and (since := since_of(dated)) < at - age:
+            found.append((since, item))
+    return found
+
+
+def since_of(item: Item) -> datetime:
+    """Return the start of a record's age: its last confirmation or work on it, else its creation."""
+    kind = kind_of(item.value)
+    written = item.value.get(_SINCE.get(kind, "created_at")) or item.value.get("created_at")
+    # the state of a flow is written again under one id
+    return with_zone(item.updated_at if kind is FLOW_STATE or not written else datetime.fromisoformat(str(written)))
+
+
+class _Remainder:
+    """Records of an owner that remain while some are removed."""
+
+    def __init__(self, items: Sequence[Item], policies: Policies, held: HeldRecords) -> None:
+        self._items = items
+        self._policies = policies
+        self._held = held
+        self._left: dict[_Place, Item] = {(item.namespace, item.key): item for item in items}
+        self._places = {item.key: kind_of(item.value).place for item in items}
+        self._gone: set[str] = set()
+
+    def outlives(self, value: Mapping[str, Any], source: str) -> bool:
+        """Return true if a record stays without a source: it is held, or its scope has a retention time of its own."""
+        if self._held.by(str(value.get("id"))) is not None:
+            return True
+        policy = self._policies.get(str(value.get("agent_id")))
+        place = kind_of(value).place
+        return policy is not None and policy.has(place) and place != self._places.get(part_of(source))
+
+    def outlives_elsewhere(self, value: Mapping[str, Any], source: str) -> bool:
+        """Return true if a record stays although its source went to make room: it is in another scope, or held."""
+        if PENDING.matches(value):
+            return self._held.by(str(value.get("id"))) is not None
+        return self.outlives(value, source) or kind_of(value).place != self._places.get(part_of(source))
+
+    def erase(self, ids: Collection[str], outlives: Callable[[Mapping[str, Any], str], bool]) -> None:
+        """Remove records with all that derives from them alone."""
+        if not ids:
+            return
+        rest = [item for item in self._left.values() if not PROFILE.matches(item.value)]
+        changes = erasing(rest, ids, revives=False, outlives=outlives)
+        gone = {change.key for change in changes if change.value is None}
+        self._gone |= gone
+        for change in changes:
+            place = (change.namespace, change.key)
+            if change.value is not None:
+                # of a concept that named two, one may be made anew
+                if place not in self._left:
+                    at = now()
+                    self._left[place] = Item(
+                        value={}, key=change.key, namespace=change.namespace, created_at=at, updated_at=at
+                    )
+                self._left[place] = with_value(self._left[place], change.value)
+        for place in [place for place in self._left if place[1] in gone]:
+            del self._left[place]
+
+    def without_old_values(self, at: datetime) -> None:
+        """Remove profile values that are too old or have only removed sources."""
+        for place, item in list(self._left.items()):
+            if not PROFILE.matches(item.value):
+                continue
+            profile = Profile.from_value(item.value)
+            policy = self._policies.get(profile.agent_id, RetentionSettings())
+            held = {name: list(values_of(entry)) for name, entry in profile.fields.items()}
+            kept = {
+                name: values
+                for name, all_ in held.items()
+                if (values := [left for one in all_ if (left := self._kept(one, policy, at)) is not None])
+            }
+            if kept == held:
+                continue
+            if not any(value.value for values in kept.values() for value in values):
+                del self._left[place]
+            else:
+                fields = {name: merged_field(values) for name, values in kept.items()}
+                self._left[place] = with_value(
+                    item, with_text(profile.model_copy(update={"fields": fields})).to_value()
+                )
+
+    def _kept(self, value: ProfileValue, policy: RetentionSettings, at: datetime) -> ProfileValue | None:
+        if any(self._held.by(id_) is not None for id_ in value.source_ids):
+            return value
+        sources = tuple(id_ for id_ in value.source_ids if part_of(id_) not in self._gone)
+        if policy.has(MemoryScope.PROFILE):
+            age = policy.age(MemoryScope.PROFILE)
+            stays = age is None or with_zone(value.updated_at) >= at - age
+        else:
+            stays = bool(sources) or not value.source_ids
+        return value.model_copy(update={"source_ids": sources}) if stays else None
+
+    def beyond(self, agent: str) -> list[str]:
+        """Return the records of an agent above its maxima for a user, least recently confirmed or used first."""
+        policy = self._policies[agent]
+        if policy.max_memories is None and policy.max_bytes is None:
+            return []
+        used: dict[str, datetime] = {}
+        for item in self._left.values():
+            for id_ in item.value.get("used") or ():
+                used[id_] = max(since_of(item), used.get(id_, since_of(item)))
+        counted = [
+            item
+            for item in self._left.values()
+            if item.value.get("agent_id") == agent
+            and kind_of(item.value).place
+            and kind_of(item.value) not in _UNCOUNTED
+        ]
+        # what is held stays, and takes its room
+        at = {item.key: max(since_of(item), used.get(item.key, since_of(item))) for item in counted}
+        counted.sort(key=lambda item: (self._held.by(item.key) is None, -at[item.key].timestamp()))
+        size = 0
+        found: list[str] = []
+        for records, item in enumerate(counted, start=1):
+            size += len(json.dumps(item.value, ensure_ascii=False).encode("utf-8", "replace"))
+            fits = records <= (policy.max_memories or records) and size <= (policy.max_bytes or size)
+            if not fits and self._held.by(item.key) is None:
+                found.append(item.key)
+        return found[::-1]
+
+    def ended(self) -> list[str]:
+        """Return the conversations that lost messages and have none left."""
+        left = {str(item.value.get("session_id")) for item in self._left.values() if MESSAGE.matches(item.value)}
+        return [one for one in self.said() if one not in left and self._held.session(one) is None]
+
+    def said(self) -> dict[str, list[Item]]:
+        """Return the removed messages, by conversation."""
+        found: dict[str, list[Item]] = {}
+        for item in self._items:
+            if MESSAGE.matches(item.value) and (item.namespace, item.key) not in self._left:
+                found.setdefault(str(item.value.get("session_id") or ""), []).append(item)
+        return found
+
+    def unsourced_of(self, sessions: Collection[str], kinds: Collection[Kind] = ()) -> list[str]:
+        """Return the records of conversations, of some kinds or all, without a source or retention time."""
+        found = []
+        for item in self._left.values():
+            kind, value = kind_of(item.value), item.value
+            if (
+                kind in (PROFILE, CONCEPT)
+                or (kinds and kind not in kinds)
+                or value.get("source_ids")
+                or value.get("session_id") not in sessions
+            ):
+                continue
+            policy = self._policies.get(str(value.get("agent_id")), RetentionSettings())
+            if (kind in _BOOKKEEPING or not policy.has(kind.place)) and self._held.by(item.key) is None:
+                found.append(item.key)
+        return found
+
+    def outcome(self, ended: Sequence[str], held: int, *, more: bool) -> Aged:
+        """Return the result, without deleted entries in the summary chains of conversations that go on, unless held."""
+        free = [item for item in self._left.values() if self._held.by(item.key) is None]
+        for change in chains_without(free, {}, self._gone):
+            place = (change.namespace, change.key)
+            self._left[place] = with_value(self._left[place], change.value or {})
+        gone = [item for item in self._items if (item.namespace, item.key) not in self._left]
+        before = {(item.namespace, item.key): item.value for item in self._items}
+        less = [item for place, item in self._left.items() if item.value != before.get(place)]
+        changes: list[Change] = [PutOp(item.namespace, item.key, None) for item in gone]
+        changes += [PutOp(item.namespace, item.key, item.value, index=index_of(item)) for item in less]
+        removed = Counter(kind_of(item.value).name or "other" for item in gone)
+        return Aged(changes, removed, len(less), held, ended, self.said(), [*self._left.values()], more)
+
 
 BATCH = 1_000
 """Records removed in one write, dependents not counted: a year's backlog blocks nobody."""
@@ -45,11 +301,7 @@ Checkpointer = BaseCheckpointSaver[Any] | None
 
 @dataclass(frozen=True)
 class Retained:
-    """Report of retention, or of its dry run.
-
-    `removed` counts by kind, `held` counts due records under a legal hold, `conversations` those without a message
-    left, `users` those with due records. `problems` quote nobody.
-    """
+    """Report of retention, or of its dry run; `removed` counts by kind, `problems` quote nobody."""
 
     removed: Mapping[str, int] = field(default_factory=dict)
     rewritten: int = 0
@@ -99,10 +351,8 @@ async def retain(
     """Remove the records of a user beyond the policies' ages and maxima, a bounded number at a time.
 
     Args:
-        checkpointer: Keeps the threads; without it ended threads stay.
+        checkpointer: Without it ended threads stay.
         policies: The settings of each agent; records of other agents go only with their sources.
-        at: The time of the run; the present by default.
-        dry_run: Whether to count only.
         batch: Records removed in one write, dependents not counted.
     """
     total, moment = Retained(), at or now()

@@ -34,11 +34,7 @@ _EDGE = ' .,;:!?…。，；：、！？–—-"“”'
 
 @dataclass(frozen=True)
 class _Sought:
-    """Forgotten text, prepared for matching.
-
-    `run` has its words in sequence, `own` the content words that the user uses for nothing else, `starts` the common
-    beginnings of all forms of its content words.
-    """
+    """Forgotten text, prepared for matching; the user uses the words `own` for nothing else."""
 
     run: str
     terms: frozenset[str]
@@ -49,10 +45,9 @@ class _Sought:
 
 
 class Sayings:
-    """Matcher of texts that state a forgotten fact.
+    """Matcher of texts that state a forgotten fact, in any of its wordings.
 
     Args:
-        texts: The forgotten fact, in each of its wordings.
         kept: Texts to keep although they may share its words: other memories.
         said: All other texts of the user.
     """
@@ -71,7 +66,13 @@ class Sayings:
         False
         """
         told = [target for target in self._targets if _says(text, target)]
-        return bool(told) and self._beside_what_is_kept(text, told)
+        if not told:
+            return False
+        run = f" {_run(text)} "
+        covered = [kept for kept in self._kept_runs if f" {kept} " in run]
+        for kept in sorted(covered, key=len, reverse=True):
+            run = run.replace(f" {kept} ", " / ")
+        return not covered or any(_says(run, target) for target in told)
 
     def may_be_in(self, text: str) -> bool:
         """Return true if a long text has a word of the fact at all: a quick test before its sentences are read.
@@ -105,10 +106,6 @@ class Sayings:
     def without(self, text: str, *, by_user: bool, tells: Callable[[str], bool] | None = None) -> str:
         """Return a text without the sentences that state the fact; of the user's own sentences the other clauses stay.
 
-        Args:
-            by_user: Whether the user says the text.
-            tells: Returns true if a sentence states the fact; by default its words decide.
-
         >>> Sayings(("I work at Bosch",)).without("I like tea and I work at Bosch. It is late.", by_user=True)
         'I like tea. It is late.'
         >>> Sayings(("I work at Bosch",)).without("Noted: you work at Bosch. It is late.", by_user=False)
@@ -136,7 +133,12 @@ class Sayings:
         """
         if asks_to_forget(sentence):
             return ""
-        left = " ".join(self._uncut(sentence))
+        clauses = [clause.text for clause in cut(sentence)]
+        if not any(map(self.tell, clauses)):
+            # it is said by the whole of it
+            return ""
+        pieces = [self._without_run(clause) if self.tell(clause) else clause for clause in clauses]
+        left = " ".join(filter(None, pieces))
         if left == sentence:
             return ""
         left = left.strip(_JOINTS)
@@ -147,16 +149,6 @@ class Sayings:
             return ""
         return left
 
-    def _uncut(self, sentence: str) -> Iterator[str]:
-        """Yield the remaining pieces of a sentence."""
-        clauses = [clause.text for clause in cut(sentence)]
-        if not any(map(self.tell, clauses)):
-            # it is said by the whole of it
-            return
-        for clause in clauses:
-            if left := self._without_run(clause) if self.tell(clause) else clause:
-                yield left
-
     def part(self, text: str) -> str:
         """Return the clause of a statement that states the fact; the whole statement where no clause does.
 
@@ -165,9 +157,12 @@ class Sayings:
         """
         for clause in cut(text):
             if self.tell(clause.text):
+                if not self._without_run(clause.text):
+                    return clause.text
                 spans, run = self._run_in(clause.text)
-                rest = self._without_run(clause.text) if run else ""
-                return clause.text[spans[run.start][0] : _closed(clause.text, spans, run)] if rest else clause.text
+                # with the punctuation behind its last word
+                end = len(clause.text) if run.stop == len(spans) else spans[run.stop - 1][1]
+                return clause.text[spans[run.start][0] : end]
         return text
 
     def _without_run(self, clause: str) -> str:
@@ -189,15 +184,6 @@ class Sayings:
                 if run and folded[at : at + len(run)] == run:
                     return spans, range(at, at + len(run))
         return spans, range(0)
-
-    def _beside_what_is_kept(self, text: str, told: Sequence[_Sought]) -> bool:
-        run = f" {_run(text)} "
-        covered = [kept for kept in self._kept_runs if f" {kept} " in run]
-        if not covered:
-            return True
-        for kept in sorted(covered, key=len, reverse=True):
-            run = run.replace(f" {kept} ", " / ")
-        return any(_says(run, target) for target in told)
 
 
 def says(sentence: str, what: str) -> bool:
@@ -244,10 +230,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def led_without(value: Mapping[str, Any], hint: Callable[[str], bool]) -> dict[str, Any]:
-    """Return the changed `tool_calls` and `thinking` of a message, given as JSON, after redaction.
-
-    Unchanged fields are left out; thinking is dropped as a whole if any sentence of it is about the fact.
-    """
+    """Return the changed `tool_calls` and `thinking` of a message after redaction: thinking goes as a whole."""
     changed: dict[str, Any] = {}
     calls = value.get("tool_calls") or ()
     kept = [call for call in calls if not any(map(hint, texts_in(call)))]
@@ -289,11 +272,6 @@ def _says(text: str, target: _Sought) -> bool:
 
 def _run(text: str) -> str:
     return " ".join(map(fold, words(text)))
-
-
-def _closed(text: str, spans: Sequence[tuple[int, int]], run: range) -> int:
-    """Return the end of a run of words, with the punctuation behind it where it is the last."""
-    return len(text) if run.stop == len(spans) else spans[run.stop - 1][1]
 
 
 def _ended(rest: str, sentence: str) -> str:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.branches.beliefs import part_of
-from react_mem.memory.graph.links import Direction, Edge, LinkDocument, LinkKind, reader
+from react_mem.memory.graph.links import Direction, Edge, LinkKind, reader
 from react_mem.memory.graph.traverse import strength
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.recall import is_over
@@ -35,6 +35,8 @@ from react_mem.memory.model.shown import (
     MemoryUse,
     MemoryVersion,
 )
+from react_mem.memory.rights.facade_part import FacadePart
+from react_mem.memory.store.audit.audit_log import AuditAction, note_action
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, listed, revision_of
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.stored_text import storable
@@ -54,28 +56,15 @@ def cursor_of(*place: str | int) -> str:
 
 
 def read_cursor(cursor: str, *kinds: type) -> tuple[Any, ...]:
-    """Return the place that a cursor names, of the given types.
-
-    Raises:
-        ValueError: If the cursor is not one of such a list.
-    """
+    """Return the place that a cursor names, of the given types; `ValueError` if it is not one of such a list."""
     try:
         place = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4)).decode())
-    except (ValueError, binascii.Error, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(_NONE) from error
-    if not isinstance(place, list) or [type(part) for part in place] != [*kinds]:
-        raise ValueError(_NONE)
-    if any(isinstance(part, str) and not _is_text(part) for part in place):
+    texts = [part for part in place if isinstance(part, str)] if isinstance(place, list) else []
+    if not isinstance(place, list) or [type(part) for part in place] != [*kinds] or [*map(storable, texts)] != texts:
         raise ValueError(_NONE)
     return tuple(place)
-
-
-def _is_text(part: str) -> bool:
-    try:
-        part.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\x00" not in part
 
 
 # Topics of facts: whom they are about, the names in them, and the themes that they share with others.
@@ -84,7 +73,7 @@ MOST_TOPICS = 8
 """Topics listed of a fact: those with the most facts."""
 
 
-async def topics_of_facts(
+async def _topics_of_facts(
     store: BaseStore, user_id: str, facts: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, list[str]]:
     """Return the topics of facts by id, given records by id; records without topics are left out."""
@@ -101,10 +90,6 @@ async def topics_of_facts(
 def topics_in(about: Mapping[str, str], concepts: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Return the topics of facts: the subject, then the names in the text, then the themes, the most frequent first.
 
-    Args:
-        about: The subject of each fact, by its id; `user` or empty for the owner.
-        concepts: All concepts of the owner, as JSON.
-
     >>> hue = {"name": "Hue", "source_ids": ["a", "b"]}
     >>> told = topics_in({"a": "user", "b": "Lan", "c": ""}, [hue])
     >>> told["a"], told["b"], "c" in told
@@ -113,18 +98,15 @@ def topics_in(about: Mapping[str, str], concepts: Iterable[Mapping[str, Any]]) -
     found: dict[str, dict[str, str]] = {
         id_: {name_key(name): name} for id_, name in about.items() if name and name != "user"
     }
-    for concept in sorted(concepts, key=_rank):
-        for id_ in _among(concept, about):
-            found.setdefault(id_, {}).setdefault(name_key(str(concept["name"])), str(concept["name"]))
+
+    def rank(concept: Mapping[str, Any]) -> tuple[bool, int, str]:
+        return bool(concept.get("theme")), -len(concept.get("source_ids") or ()), str(concept["name"])
+
+    for concept in sorted(concepts, key=rank):
+        name = str(concept["name"])
+        for id_ in about.keys() & (concept.get("source_ids") or ()):
+            found.setdefault(id_, {}).setdefault(name_key(name), name)
     return {id_: list(topics.values())[:MOST_TOPICS] for id_, topics in found.items()}
-
-
-def _rank(concept: Mapping[str, Any]) -> tuple[bool, int, str]:
-    return bool(concept.get("theme")), -len(concept.get("source_ids") or ()), str(concept["name"])
-
-
-def _among(concept: Mapping[str, Any], ids: Collection[str]) -> list[str]:
-    return [id_ for id_ in concept.get("source_ids") or () if id_ in ids]
 
 
 State = Literal["current", "past", "all"]
@@ -151,113 +133,137 @@ _ANSWERS = 1_000
 _MADE_OF = frozenset({LinkKind.SUPPORT, LinkKind.SUMMARIZATION, LinkKind.MILESTONE})
 
 
-async def page_of_memories(
-    store: BaseStore,
-    user_id: str,
-    *,
-    scopes: Sequence[MemoryScope] = (),
-    kinds: Sequence[str] = (),
-    state: State = "current",
-    session_id: str | None = None,
-    origins: Sequence[str] = (),
-    limit: int = 50,
-    cursor: str = "",
-    with_topics: bool = False,
-) -> MemoryPage:
-    """Return a page of an owner's memories, the latest first.
+class MemoryViews(FacadePart):
+    """Memories as their owner sees them: a list, one of them, and its explanation."""
 
-    All pages together have each record once that existed from the first page to the last, despite concurrent writes.
+    async def page(
+        self,
+        user_id: str,
+        *,
+        scopes: Sequence[MemoryScope] = (),
+        kinds: Sequence[str] = (),
+        state: State = "current",
+        session_id: str | None = None,
+        origins: Sequence[str] = (),
+        limit: int = 50,
+        cursor: str = "",
+        with_topics: bool = False,
+    ) -> MemoryPage:
+        """Return a page of a user's memories, regardless of the policy, the latest first.
 
-    Args:
-        scopes: The scopes; empty for all.
-        kinds: The kinds; empty for all, without internal ones where no scope is named either.
-        state: Whether they are believed.
-        session_id: The conversation they came from; None for any.
-        origins: The origins; empty for any.
-        limit: Memories of the page, 200 at most.
-        cursor: The `next_cursor` of the page before; empty for the first.
-        with_topics: Whether to add the topics of facts, which reads all concepts of the owner.
+        A write between two pages neither repeats nor hides a memory on the following ones.
 
-    Raises:
-        ValueError: If the cursor is not valid, or the limit is less than one.
-    """
-    if limit < 1:
-        raise ValueError("limit: must be 1 or more")
-    revision = await revision_of(store, user_id)
-    unlisted = [] if scopes or kinds else [kind.name for kind in KINDS.values() if not kind.listed]
-    wanted = Wanted(
-        namespaces=[scope_namespace(user_id, scope) for scope in (scopes or tuple(MemoryScope))],
-        kinds=list(kinds) or None,
-        without=unlisted,
-        current=None if state == "all" else state == "current",
-        session_id=session_id,
-        origins=list(origins) or None,
-    )
-    behind = _behind(user_id, cursor) if cursor else None
-    size, at = min(limit, MAX_PAGE), now()
-    meant: list[tuple[ListPlace, Item]] = []
-    found = Listed([], 0, False)
-    for _ in range(_ROUNDS):
-        found = await listed(store, user_id, wanted, behind, size)
-        meant += [one for one in found.items if _is_meant(one[1].value, state, origins, at)]
-        if len(meant) >= size or not found.more:
-            break
-        behind = found.items[-1][0]
-    shown = meant[:size]
-    last = shown[-1][0] if len(meant) > size else found.items[-1][0] if found.items else None
-    more = len(meant) > size or found.more
-    items = [_shown(item, at) for _, item in shown]
-    if with_topics:
-        topics = await topics_of_facts(store, user_id, {item.key: item.value for _, item in shown})
-        items = [item.model_copy(update={"topics": topics.get(item.id, [])}) for item in items]
-    return MemoryPage(
-        items=items,
-        next_cursor=_cursor(last) if more and last is not None else None,
-        total=found.total,
-        revision=revision,
-    )
+        Args:
+            user_id: The owner.
+            scopes: Their scopes; all of them by default.
+            kinds: Their kinds; by default all, without memory's own records where no scope is named either.
+            state: `current` for believed memories, `past` for former ones, `all` for both.
+            session_id: The conversation that they came from; None for any.
+            origins: Their origins; by default any.
+            limit: How many, 200 at most.
+            cursor: The `next_cursor` of the page before; empty for the first.
+            with_topics: True to add the topics of facts, for which all names in the owner's memory are read.
+
+        Raises:
+            ValueError: If the cursor is none of a list, or the limit is less than one.
+        """
+        if limit < 1:
+            raise ValueError("limit: must be 1 or more")
+        revision = await revision_of(self.store, user_id)
+        unlisted = [] if scopes or kinds else [kind.name for kind in KINDS.values() if not kind.listed]
+        wanted = Wanted(
+            namespaces=[scope_namespace(user_id, scope) for scope in (scopes or tuple(MemoryScope))],
+            kinds=list(kinds) or None,
+            without=unlisted,
+            current=None if state == "all" else state == "current",
+            session_id=session_id,
+            origins=list(origins) or None,
+        )
+        behind = _behind(user_id, cursor) if cursor else None
+        size, at = min(limit, MAX_PAGE), now()
+        meant: list[tuple[ListPlace, Item]] = []
+        found = Listed([], 0, False)
+        for _ in range(_ROUNDS):
+            found = await listed(self.store, user_id, wanted, behind, size)
+            meant += [one for one in found.items if _is_meant(one[1].value, state, origins, at)]
+            if len(meant) >= size or not found.more:
+                break
+            behind = found.items[-1][0]
+        within = meant[:size]
+        last = within[-1][0] if len(meant) > size else found.items[-1][0] if found.items else None
+        more = len(meant) > size or found.more
+        items = [shown(item, at) for _, item in within]
+        if with_topics:
+            topics = await _topics_of_facts(self.store, user_id, {item.key: item.value for _, item in within})
+            items = [item.model_copy(update={"topics": topics.get(item.id, [])}) for item in items]
+        note_action(self.store, user_id, AuditAction.READ, Counter(item.kind for item in items))
+        return MemoryPage(
+            items=items,
+            # a scope is the last part of its place
+            next_cursor=cursor_of(last.at, last.prefix.rpartition(".")[2], last.key) if more and last else None,
+            total=found.total,
+            revision=revision,
+        )
+
+    async def find(self, user_id: str, id_: str) -> MemoryItem | None:
+        """Return one memory, whole; None where the user has no such memory.
+
+        Args:
+            user_id: The owner.
+            id_: The record.
+        """
+        item = (await records_by_id(self.store, user_id, [id_])).get(id_)
+        return None if item is None else shown(item, now(), most=None)
+
+    async def explain(self, user_id: str, id_: str) -> MemoryDetail | None:
+        """Return a memory with its explanation: earlier versions, source messages, derived memories, links and uses.
+
+        Args:
+            user_id: The owner.
+            id_: The record.
+
+        Returns:
+            None where the user has no such memory.
+        """
+        store = self.store
+        item = (await records_by_id(store, user_id, [id_])).get(id_)
+        if item is None:
+            return None
+        at = now()
+        links, used, doubts = await asyncio.gather(
+            reader(store, user_id)([id_]), _used(store, user_id, id_), _doubts(store, user_id, item)
+        )
+        linked = links[id_].edges.values() if id_ in links else ()
+        edges = sorted(linked, key=lambda edge: (-strength(edge), edge.at, edge.to))[:_LINKED]
+        # of a part of a message, the message
+        named = map(part_of, (*item.value.get("source_ids", ()), *item.value.get("withdrawn", ())))
+        sources = list(dict.fromkeys(named))[-_SOURCES:]
+        versions, others = await asyncio.gather(
+            _history(store, user_id, item, edges),
+            records_by_id(store, user_id, [*sources, *(edge.to for edge in edges)]),
+        )
+        made = [edge for edge in edges if edge.direction is Direction.IN and edge.kind in _MADE_OF]
+        rest = [edge for edge in edges if edge not in made and edge.to not in sources]
+        derived = {edge.to: shown(others[edge.to], at) for edge in made if edge.to in others}
+        memory = shown(item, at, most=None)
+        note_action(store, user_id, AuditAction.READ, {memory.kind: 1})
+        return MemoryDetail(
+            memory=memory,
+            history=versions,
+            provenance=_provenance(item.value, sources, others),
+            derived=list(derived.values()),
+            links=[
+                MemoryLink(relation=edge.kind.value, direction=edge.direction.value, memory=shown(others[edge.to], at))
+                for edge in rest
+                if edge.to in others
+            ],
+            doubts=doubts,
+            used=used,
+        )
 
 
-async def find_memory(store: BaseStore, user_id: str, id_: str) -> MemoryItem | None:
-    """Return one memory with its whole text; None where the owner has no such record."""
-    item = (await records_by_id(store, user_id, [id_])).get(id_)
-    return None if item is None else _shown(item, now(), most=None)
-
-
-async def explain_memory(store: BaseStore, user_id: str, id_: str) -> MemoryDetail | None:
-    """Return a memory with its history, sources, derived memories and links; None if the owner has no such record."""
-    found = await records_by_id(store, user_id, [id_])
-    item = found.get(id_)
-    if item is None:
-        return None
-    at = now()
-    links, used, doubts = await asyncio.gather(
-        reader(store, user_id)([id_]), _used(store, user_id, id_), _doubts(store, user_id, item)
-    )
-    edges = _strongest(links.get(id_))
-    sources = _source_ids(item.value)
-    versions, others = await asyncio.gather(
-        _history(store, user_id, item, edges), records_by_id(store, user_id, [*sources, *(edge.to for edge in edges)])
-    )
-    made = [edge for edge in edges if edge.direction is Direction.IN and edge.kind in _MADE_OF]
-    rest = [edge for edge in edges if edge not in made and edge.to not in sources]
-    derived = {edge.to: _shown(others[edge.to], at) for edge in made if edge.to in others}
-    return MemoryDetail(
-        memory=_shown(item, at, most=None),
-        history=versions,
-        provenance=_provenance(item.value, sources, others),
-        derived=list(derived.values()),
-        links=[
-            MemoryLink(relation=edge.kind.value, direction=edge.direction.value, memory=_shown(others[edge.to], at))
-            for edge in rest
-            if edge.to in others
-        ],
-        doubts=doubts,
-        used=used,
-    )
-
-
-def _shown(item: Item, at: datetime, most: int | None = SHOWN_CHARS) -> MemoryItem:
+def shown(item: Item, at: datetime, most: int | None = SHOWN_CHARS) -> MemoryItem:
+    """Return the view of a stored memory."""
     return MemoryItem.of(item.namespace[2], item.key, item.value, at, updated_at=item.updated_at, most=most)
 
 
@@ -268,15 +274,11 @@ def _is_meant(value: Mapping[str, Any], state: State, origins: Sequence[str], at
     return state == "all" or past is (state == "past")
 
 
-def _cursor(place: ListPlace) -> str:
-    return cursor_of(place.at, place.prefix.rpartition(".")[2], place.key)
-
-
 def _behind(user_id: str, cursor: str) -> ListPlace:
     """Return the place that a cursor names, always within the owner's records."""
     at, scope, key = read_cursor(cursor, str, str, str)
     if scope not in set(MemoryScope):
-        raise ValueError("cursor: is none of this list; ask for the first page without one")
+        raise ValueError(_NONE)
     return ListPlace(at, ".".join(scope_namespace(user_id, scope)), key)
 
 
@@ -288,23 +290,12 @@ async def records_by_id(store: BaseStore, user_id: str, ids: Iterable[str]) -> d
     return {item.key: item for item in found if item is not None}
 
 
-def _strongest(document: LinkDocument | None) -> list[Edge]:
-    edges = document.edges.values() if document is not None else ()
-    return sorted(edges, key=lambda edge: (-strength(edge), edge.at, edge.to))[:_LINKED]
-
-
-def _source_ids(value: Mapping[str, Any]) -> list[str]:
-    """Return the source records of a memory; for a part of a message, the message."""
-    named = [part_of(source) for source in (*value.get("source_ids", ()), *value.get("withdrawn", ()))]
-    return list(dict.fromkeys(named))[-_SOURCES:]
-
-
 def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mapping[str, Item]) -> list[MemorySource]:
     told: list[MemorySource] = []
     for id_ in sources:
         item = others.get(id_)
         if item is not None and MESSAGE.matches(item.value):
-            told.append(source_of(item, _wordings(value, id_)))
+            told.append(source_of(id_, item.value, _wordings(value, id_)))
         elif item is None and FACT.matches(value) and (session := value.get("session_id")) in OUTSIDE:
             words = _wordings(value, id_)[0]
             told.append(
@@ -315,15 +306,15 @@ def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mappin
     return sorted(told, key=lambda source: str(source.said_at))
 
 
-def source_of(item: Item, wordings: Iterable[str]) -> MemorySource:
+def source_of(id_: str, value: Mapping[str, Any], wordings: Iterable[str]) -> MemorySource:
     """Return the view of a source message, with the first of these wordings that it contains as the quote."""
-    said = whole_text(item.value)
+    said = whole_text(value)
     return MemorySource(
-        id=item.key,
-        session_id=str(item.value["session_id"]),
-        turn=item.value.get("turn"),
-        said_at=item.value["created_at"],
-        role=str(item.value["role"]),
+        id=id_,
+        session_id=str(value["session_id"]),
+        turn=value.get("turn"),
+        said_at=value["created_at"],
+        role=str(value["role"]),
         text=said[:SHOWN_CHARS],
         quote=next((words for words in wordings if words and quotes(said, words)), ""),
     )
@@ -393,8 +384,7 @@ def _versions(fact: Fact) -> list[MemoryVersion]:
 async def _doubts(store: BaseStore, user_id: str, item: Item) -> list[MemoryDoubt]:
     if not FACT.matches(item.value) or not item.value.get("doubts"):
         return []
-    others = await others_of(store, user_id, {item.key: item.value})
-    return list(doubts_of(item.value, others))
+    return list(doubts_of(item.value, await others_of(store, user_id, {item.key: item.value})))
 
 
 async def _used(store: BaseStore, user_id: str, id_: str) -> list[MemoryUse]:

@@ -1,4 +1,8 @@
-"""Redaction of records: one method for each kind."""
+"""Redaction of records, one method for each kind; of a turn; and notes on forgotten messages.
+
+The notes hold ids and no words. The thread keeps its messages: code that stores them again, as after a fork or an
+outage, or shows them to a model, skips the noted ones.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any
 
-from langgraph.store.base import Item
+from langchain_core.messages import BaseMessage, ToolMessage
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.comparison import share
@@ -15,8 +20,9 @@ from react_mem.memory.language.standing import kind_of_standing
 from react_mem.memory.language.statements import sentences
 from react_mem.memory.merging.blocks import captions_in
 from react_mem.memory.model.kinds import EPISODE, FACT, FILE, MESSAGE, PENDING, SUMMARY, WhenUnsaid, kind_of
-from react_mem.memory.model.namespaces import ABANDONED
-from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.model.namespaces import ABANDONED, meta_namespace
+from react_mem.memory.model.receipt import Change
+from react_mem.memory.model.records import Fact, Message, record_id
 from react_mem.memory.rights.saying import Sayings, contains, led_without, same, shown_without, texts_in
 
 Value = dict[str, Any]
@@ -60,20 +66,17 @@ class Unsaid:
         for fact in others:
             for id_ in _said_in(fact):
                 self._standing.setdefault(id_, []).append(fact.text)
-        self._left: dict[str, str] = {item.key: self._said(item) for item in messages}
-        self._cut = {
+        self.left: dict[str, str] = {item.key: self._said(item) for item in messages}
+        """Redacted texts of the messages."""
+        self.cut = {
             item.key
             for item in messages
-            if self._left[item.key] != whole_text(item.value) or self._is_captioned(item.value)
+            if self.left[item.key] != whole_text(item.value) or self._is_captioned(item.value)
         }
-        self.erased |= {id_ for id_ in self._cut if not self._left[id_]}
-        self.messages = sum(item.key in self._cut for item, _ in theirs)
+        """Messages that are shortened or emptied."""
+        self.erased |= {id_ for id_ in self.cut if not self.left[id_]}
+        self.messages = sum(item.key in self.cut for item, _ in theirs)
         self.facts = named
-
-    @property
-    def cut(self) -> frozenset[str]:
-        """Ids of messages that are shortened or emptied."""
-        return frozenset(self._cut)
 
     def value(self, item: Item) -> Value | None:
         """Return the redacted value of a record: None where nothing is left, the same value where nothing changes."""
@@ -96,12 +99,11 @@ class Unsaid:
             case WhenUnsaid.REWRITTEN:
                 rewritten = {MESSAGE: self._message, FACT: self._fact, PENDING: self._pending, FILE: self._file}
                 return rewritten.get(kind, self._retold)(item)
-            case WhenUnsaid.GONE_IF_TOLD:
-                return None if any(map(self._sayings.tell, _sentences(item.value))) else item.value
-            case WhenUnsaid.GONE:
-                return None if any(map(self._sayings.hint, _sentences(item.value))) else item.value
             case WhenUnsaid.STAYS:
                 return item.value
+            case gone:
+                about = self._sayings.tell if gone is WhenUnsaid.GONE_IF_TOLD else self._sayings.hint
+                return None if any(map(about, _sentences(item.value))) else item.value
 
     def is_said(self, item: Item) -> bool:
         """Return true if a stored record states the forgotten facts."""
@@ -127,12 +129,8 @@ class Unsaid:
 
     def is_cut_from(self, value: str, item: Item) -> bool:
         """Return true if a message supported a value before its redaction and no longer does."""
-        after = self._left.get(item.key, "")
+        after = self.left.get(item.key, "")
         return share(value, [whole_text(item.value)]) == 1 and share(value, [after]) < 1
-
-    def text_left(self, id_: str) -> str:
-        """Return the redacted text of a message."""
-        return self._left.get(id_, "")
 
     def _is_captioned(self, value: Value) -> bool:
         """Return true if a caption in a message's content states the facts."""
@@ -166,9 +164,7 @@ class Unsaid:
         return self._sayings.without(text, by_user=True, tells=lambda one: one == best[2])
 
     def _message(self, item: Item) -> Value:
-        left = self._left.get(item.key)
-        if left is None:
-            left = self._said(item)
+        left = self.left[item.key] if item.key in self.left else self._said(item)
         changed: Value = led_without(item.value, self._sayings.hint)
         if left != whole_text(item.value):
             # what is not text, such as an image, has no words to keep; what was thought may say it in others
@@ -211,11 +207,11 @@ class Unsaid:
         """Return an episode or a summary with the sentences that its remaining sources support."""
         value, kind = item.value, kind_of(item.value)
         sources = [str(id_) for id_ in value.get("source_ids") or ()]
-        touched = bool(self._cut.intersection(sources))
+        touched = bool(self.cut.intersection(sources))
         if kind is SUMMARY and value.get("chain"):
             # made again by its conversation's chain
             return None if touched or any(map(self._sayings.hint, _sentences(value))) else value
-        known = [self._left[id_] for id_ in sources if self._left.get(id_)]
+        known = [self.left[id_] for id_ in sources if self.left.get(id_)]
 
         def goes(sentence: str) -> bool:
             return self._sayings.hint(sentence) or (touched and share(sentence, known) < _BORNE_OUT)
@@ -237,7 +233,7 @@ class Unsaid:
         # whoever is reading it may have the words before them, of its messages, of those before it or of a memory
         free = {**value, "claimed_by": "", "claimed_until": None}
         text = self._sayings.without(str(value.get("text") or ""), by_user=True)
-        if not self._cut.intersection(sources) and text == value.get("text"):
+        if not self.cut.intersection(sources) and text == value.get("text"):
             return free if value.get("claimed_by") else value
         left = [id_ for id_ in sources if id_ not in self.erased]
         return {**free, "text": text, "steps": [], "source_ids": left} if left else None
@@ -298,3 +294,86 @@ def _is_same(fact: Fact, named: Sequence[Fact], texts: Sequence[str]) -> bool:
         same(fact.text, one.text) and (sources & _said_in(one) or normalise(fact.text) == normalise(one.text))
         for one in named
     )
+
+
+# Notes on forgotten messages of a conversation, by id and without their words; and the redaction of a turn.
+
+FORGETTING = frozenset({"forget", "forget_said"})
+"""Tools that forget. Their artifact is the forgotten text; no model sees it and memory never stores it."""
+
+_KIND = "forgotten"
+
+
+def forgotten_key(session_id: str) -> str:
+    """Return the bookkeeping key of a conversation's forgotten messages."""
+    return record_id(_KIND, session_id)
+
+
+def forgotten_in(item: Item | None) -> frozenset[str]:
+    """Return the record ids of the forgotten messages in a note."""
+    return frozenset(item.value["messages"]) if item is not None else frozenset()
+
+
+async def read_forgotten(store: BaseStore, user_id: str, session_id: str) -> frozenset[str]:
+    """Return the record ids of a conversation's messages that are forgotten, wholly or in part."""
+    return forgotten_in(await store.aget(meta_namespace(user_id), forgotten_key(session_id), refresh_ttl=False))
+
+
+async def forgotten_changes(store: BaseStore, user_id: str, messages: Mapping[str, Iterable[str]]) -> list[Change]:
+    """Return the writes that note messages, by conversation, as forgotten: for the batch that forgets them."""
+    namespace = meta_namespace(user_id)
+    sessions = sorted(messages)
+    found = await store.abatch([GetOp(namespace, forgotten_key(session)) for session in sessions]) if sessions else []
+    changes: list[Change] = []
+    for session, item in zip(sessions, found, strict=True):
+        known = forgotten_in(item if isinstance(item, Item) else None)
+        after = known.union(messages[session])
+        if after != known:
+            value = {"kind": _KIND, "messages": sorted(after)}
+            changes.append(PutOp(namespace, forgotten_key(session), value, index=False))
+    return changes
+
+
+def without_forgotten(user_id: str, session_id: str) -> Change:
+    """Return the removal of a conversation's note."""
+    return PutOp(meta_namespace(user_id), forgotten_key(session_id), None)
+
+
+class TurnUnsaid:
+    """Redaction of a turn in which the agent forgot something: the user's wish and the answer name it too."""
+
+    def __init__(self, thread: Sequence[BaseMessage]) -> None:
+        results = (m for m in thread if isinstance(m, ToolMessage) and m.name in FORGETTING)
+        texts = [str(text) for m in results if isinstance(m.artifact, list) for text in m.artifact]
+        self._sayings = Sayings(tuple(texts)) if texts else None
+
+    def messages(self, records: Sequence[Message]) -> list[Message]:
+        """Return the redacted messages, without those of the assistant that say nothing else.
+
+        The user's stay, even empty: the note of the turn names them.
+        """
+        if self._sayings is None:
+            return list(records)
+        kept = []
+        for record in records:
+            said = record.content if isinstance(record.content, str) else record.text
+            left = self._sayings.without(said, by_user=record.role == "user")
+            if left == said:
+                changed = {"content": shown_without(record.content, self._sayings.hint)}
+            elif left or record.role == "user":
+                changed = {"content": left, "text": left[:MAX_INDEXED_CHARS]}
+            else:
+                continue
+            calls = [call for call in record.tool_calls if call.name not in FORGETTING]
+            told = record.model_copy(update={**changed, "tool_calls": tuple(calls)})
+            # no call or thought that names the forgotten text
+            led = led_without(told.to_value(), self._sayings.hint) if record.tool_calls or record.thinking else {}
+            kept.append(told.model_validate({**told.to_value(), **led}) if led else told)
+        return kept
+
+    def steps(self, steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Return the steps of the turn that do not name the forgotten text."""
+        if self._sayings is None:
+            return list(steps)
+        hint = self._sayings.hint
+        return [step for step in steps if step["action"] not in FORGETTING and not any(map(hint, texts_in(dict(step))))]

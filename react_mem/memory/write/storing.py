@@ -28,7 +28,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.receipt import Change, delete, put, put_unembedded
 from react_mem.memory.model.records import Message, now
 from react_mem.memory.model.states import PendingTurn
-from react_mem.memory.rights.forgotten import TurnUnsaid, read_forgotten
+from react_mem.memory.rights.unsaid import TurnUnsaid, read_forgotten
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, limit_of
 from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
 from react_mem.memory.store.room import make_room

@@ -23,7 +23,7 @@ from react_mem.memory.index.entries import whole_text
 from react_mem.memory.merging.transcript import SAID_AT, RecordName, message_record_id, to_records
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.records import Message
-from react_mem.memory.rights.forgotten import read_forgotten
+from react_mem.memory.rights.unsaid import read_forgotten
 from react_mem.memory.store.priority import FRONT
 from react_mem.memory.store.process_state import lock_of
 from react_mem.memory.store.room import make_room

@@ -18,8 +18,8 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, Relation, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.reflect.consolidation import Consolidation
 from react_mem.memory.reflect.driver import run
-from react_mem.memory.reflect.knowledge.consolidator import Consolidation
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.turns import Turns

@@ -10,7 +10,6 @@ from langgraph.store.base import BaseStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Record
-from react_mem.memory.rights.holdings_shown import show_graph
 from react_mem.memory.scopes.dialog import DialogMemoryStore
 from tests.integration.memory.test_one_round_trip import counted
 from tests.support.databases import open_memory_store, word_model
@@ -98,11 +97,11 @@ async def test_a_graph_is_of_the_newest_and_says_so(name: str, database_server: 
         facts = [record("fact", f"f{place}", f"m{place}", minute=place) for place in range(40)]
         messages = [record("message", f"m{place}", minute=place) for place in range(40)]
         await memory.apply([put("ann", one, indexed=False) for one in [*facts, *messages]])
-        cut = await show_graph(store, "ann", limit=10)
+        cut = await MemoryFacade(store).show_graph("ann", limit=10)
         assert {node.id for node in cut.nodes} == {f"{kind}{place}" for kind in "fm" for place in range(35, 40)}
         assert {("f39", "m39"), ("f35", "m35")} <= {(link.source, link.target) for link in cut.links}
         assert (cut.left_out, cut.cut) == (70, "the 10 newest of 80 memories")
-        whole = await show_graph(store, "ann", kinds=["fact"])
+        whole = await MemoryFacade(store).show_graph("ann", kinds=["fact"])
         assert (len(whole.nodes), whole.left_out, whole.cut) == (40, 0, "")
 
 
@@ -111,5 +110,5 @@ async def test_a_graph_reads_no_more_than_it_shows(database_url: str) -> None:
     async with counted("memory store", database_url, counts) as store:
         await fill(store)
         counts.clear()
-        graph = await show_graph(store, "ann", limit=20)
+        graph = await MemoryFacade(store).show_graph("ann", limit=20)
         assert (len(graph.nodes), counts["statements"], counts["rows"]) == (20, 1, 21)

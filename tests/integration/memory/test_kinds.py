@@ -17,8 +17,8 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWri
 from react_mem.memory.model.kinds import KINDS, Kind, declare, searched_scopes
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Record
+from react_mem.memory.reflect.consolidation import Consolidation
 from react_mem.memory.reflect.driver import run
-from react_mem.memory.reflect.knowledge.consolidator import Consolidation
 from react_mem.memory.reflect.skills.learner import Learning
 from tests.integration.memory.test_rights import lines, say
 from tests.integration.memory.test_scopes import fill

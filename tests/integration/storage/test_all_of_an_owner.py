@@ -13,6 +13,7 @@ from langgraph.store.base import GetOp, Item, PutOp, SearchItem
 from langgraph.store.memory import InMemoryStore
 from psycopg import errors
 
+from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import (
     meta_namespace,
@@ -21,7 +22,6 @@ from react_mem.memory.model.namespaces import (
     terminal_namespace,
     work_namespace,
 )
-from react_mem.memory.rights.portability import export_user
 from react_mem.memory.store import owned, postgres, reading
 from react_mem.memory.store.listing import Wanted, listed
 from react_mem.memory.store.owned import everything, in_pages
@@ -86,7 +86,7 @@ async def test_an_export_holds_a_part_at_a_time(
 ) -> None:
     in_memory = InMemoryStore()
     await fill(in_memory)
-    expected = [line async for line in export_user(in_memory, "ann")]
+    expected = [line async for line in MemoryFacade(in_memory).export_user("ann")]
     del in_memory
     async with fresh_memory_store(database_server, sealed=sealed) as memory_store:
         await fill(memory_store)
@@ -102,7 +102,7 @@ async def test_an_export_holds_a_part_at_a_time(
         monkeypatch.setattr(memory_store, "apage", noted)
         monkeypatch.setattr(owned, "_PAGE", 10)
         lines = []
-        async for line in export_user(memory_store, "ann"):
+        async for line in MemoryFacade(memory_store).export_user("ann"):
             lines.append(line)
             if len(lines) % 7 == 0:
                 held.append(live_items() - before)
@@ -120,7 +120,7 @@ async def test_an_export_misses_nothing_that_stays(
     exported = []
     async with fresh_memory_store(database_server, sealed=sealed) as memory_store:
         await fill(memory_store)
-        async for line in export_user(memory_store, "ann"):
+        async for line in MemoryFacade(memory_store).export_user("ann"):
             if len(exported) == 35:
                 # before what is read, and behind it
                 gone = [PutOp(PLACES[1], "k001", None), PutOp(PLACES[2], "k119", None)]

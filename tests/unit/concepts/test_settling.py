@@ -16,9 +16,9 @@ from react_mem.memory.llm.calls import Asker
 from react_mem.memory.merging.concepts.concept_store import Names, load_concepts
 from react_mem.memory.merging.concepts.named_entities import candidates
 from react_mem.memory.model.records import Fact
-from react_mem.memory.reflect import entity_resolution
+from react_mem.memory.reflect import deduplication
+from react_mem.memory.reflect.deduplication import EntityResolution
 from react_mem.memory.reflect.driver import Report, run
-from react_mem.memory.reflect.entity_resolution import EntityResolution
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.embeddings import EmbeddingModel
@@ -170,13 +170,13 @@ async def test_doubts_are_found_beside_the_event_loop(monkeypatch: pytest.Monkey
     in_loop: Counter[str] = Counter()
     here = threading.get_ident()
     for name in ("initials", "candidates", "_digest"):
-        compute = getattr(entity_resolution, name)
+        compute = getattr(deduplication, name)
 
         def noted(given: Any, name: str = name, compute: Callable[[Any], Any] = compute) -> Any:
             in_loop[name] += threading.get_ident() == here
             return compute(given)
 
-        monkeypatch.setattr(entity_resolution, name, noted)
+        monkeypatch.setattr(deduplication, name, noted)
     gathered = await EntityResolution(store, "ann").gather({"pairs": ["0" * 16]}, Asker([judge([], [])], 5))
     [asked] = gathered.questions
     # of the pairs that are asked about, the keys alone

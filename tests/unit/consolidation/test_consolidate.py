@@ -21,9 +21,8 @@ from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.receipt import delete, put, write
 from react_mem.memory.model.records import Episode, Fact, fact_id, record_id
+from react_mem.memory.reflect.consolidation import MIN_TIMES, Consolidation, counted
 from react_mem.memory.reflect.driver import Report, run
-from react_mem.memory.reflect.knowledge.consolidator import Consolidation
-from react_mem.memory.reflect.knowledge.counting import MIN_TIMES, counted
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 

@@ -10,10 +10,10 @@ import pytest
 from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
 
+from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.reflect.tasks.proof import proven
-from react_mem.memory.rights.erasure import delete_session, forget_user
+from react_mem.memory.reflect.tasks.planning import proven
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread
 from tests.support.labels import episode, proposal
@@ -206,11 +206,11 @@ async def test_it_falls_with_the_conversation_that_set_it() -> None:
     graph = agent(ScriptedModel(script=["Shall I?"]), planner(more), store)
     await events(graph, "Go on with the trip to Hue, and remind me to pack", name="2")
     assert [step["text"] for step in await kept(store)] == [*(s["description"] for s in TRIP["steps"]), "Pack"]
-    await delete_session(store, None, "ann", "2")
+    await MemoryFacade(store).delete_session("ann", "2")
     assert [step["name"] for step in await kept(store)] == ["1", "2", "3"]
     # what the thread still knows of it does not bring it back
     await events(agent(ScriptedModel(script=["Hm?"]), planner(NOTHING), store), "continue where we stopped", name="3")
-    await delete_session(store, None, "ann", "1")
+    await MemoryFacade(store).delete_session("ann", "1")
     assert (await kept(store), await kept(store, "task")) == ([], [])
 
 
@@ -220,7 +220,7 @@ async def test_what_was_forgotten_stays_so_in_the_middle_of_a_turn() -> None:
     @tool("search")
     async def forgetting(query: str) -> str:
         """Search, while the user has everything forgotten."""
-        await forget_user(store, None, "ann")
+        await MemoryFacade(store).forget_user("ann")
         return "VN123"
 
     model = ScriptedModel(script=[calls(("search", {"query": "Hue"})), "VN123."])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from langgraph.store.memory import InMemoryStore
 
+from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact, fact_id
-from react_mem.memory.rights.feedback import correct_fact
 from tests.support.telling import tell
 
 HUE, HANOI = "I live in Hue", "I live in Hanoi"
@@ -22,7 +22,7 @@ async def facts(store: InMemoryStore) -> dict[str, Fact]:
 async def test_what_is_said_instead_takes_its_place_and_stays_about_the_same() -> None:
     store = InMemoryStore()
     await tell(store, "She lives in Hue", about="Lan", source_ids=["m1"])
-    new = await correct_fact(store, "ann", fact_id("Lan", "She lives in Hue"), "She lives in Hanoi")
+    new = await MemoryFacade(store).correct("ann", fact_id("Lan", "She lives in Hue"), "She lives in Hanoi")
     kept = await facts(store)
     old = kept["She lives in Hue"]
     assert (old.current, old.superseded_by, old.valid_to) == (False, new.id, new.said_at)
@@ -33,7 +33,7 @@ async def test_what_is_corrected_back_and_forth_is_believed_each_time() -> None:
     store = InMemoryStore()
     await tell(store, HUE, source_ids=["m1"])
     for before, after in ((HUE, HANOI), (HANOI, HUE), (HUE, HANOI)):
-        await correct_fact(store, "ann", fact_id("user", before), after)
+        await MemoryFacade(store).correct("ann", fact_id("user", before), after)
         assert [fact.text for fact in (await facts(store)).values() if fact.current] == [after]
 
 
@@ -41,7 +41,7 @@ async def test_what_depends_on_what_is_corrected_is_in_doubt() -> None:
     store = InMemoryStore()
     await tell(store, HUE, source_ids=["m1"])
     await tell(store, "I take the bus to work", needs=[HUE], source_ids=["m1"])
-    await correct_fact(store, "ann", fact_id("user", HUE), HANOI)
+    await MemoryFacade(store).correct("ann", fact_id("user", HUE), HANOI)
     assert (await facts(store))["I take the bus to work"].doubts == (fact_id("user", HUE),)
 
 
@@ -55,10 +55,10 @@ async def test_nothing_else_can_be_corrected() -> None:
         (fact_id("user", HUE), "I like tea. " * 400, "longer than 2,000"),
     ):
         with pytest.raises(ValueError, match=cause):
-            await correct_fact(store, "ann", id_, text)
-    await correct_fact(store, "ann", fact_id("user", HUE), HANOI)
+            await MemoryFacade(store).correct("ann", id_, text)
+    await MemoryFacade(store).correct("ann", fact_id("user", HUE), HANOI)
     with pytest.raises(ValueError, match="not believed any more"):
-        await correct_fact(store, "ann", fact_id("user", HUE), "I live in Huế city")
+        await MemoryFacade(store).correct("ann", fact_id("user", HUE), "I live in Huế city")
 
 
 STATES_NOTHING = [
@@ -85,7 +85,7 @@ async def test_what_states_nothing_takes_the_place_of_nothing(text: str) -> None
     await tell(store, HUE, source_ids=["m1"])
     before = await facts(store)
     with pytest.raises(ValueError, match=r"states nothing|asks to forget"):
-        await correct_fact(store, "ann", fact_id("user", HUE), text)
+        await MemoryFacade(store).correct("ann", fact_id("user", HUE), text)
     assert await facts(store) == before
 
 
@@ -102,16 +102,18 @@ async def test_what_states_nothing_takes_the_place_of_nothing(text: str) -> None
 async def test_what_is_stated_is_believed_word_for_word_and_nothing_else(text: str, believed: str) -> None:
     store = InMemoryStore()
     await tell(store, HUE, source_ids=["m1"])
-    assert (await correct_fact(store, "ann", fact_id("user", HUE), text)).text == believed
+    assert (await MemoryFacade(store).correct("ann", fact_id("user", HUE), text)).text == believed
 
 
 async def test_nobody_has_to_put_it_better_than_it_was() -> None:
     store = InMemoryStore()
     await tell(store, "two cats", source_ids=["m1"])
-    three = await correct_fact(store, "ann", fact_id("user", "two cats"), "three cats")
-    own = await correct_fact(store, "ann", three.id, "I have four cats.")
+    three = await MemoryFacade(store).correct("ann", fact_id("user", "two cats"), "three cats")
+    own = await MemoryFacade(store).correct("ann", three.id, "I have four cats.")
     with pytest.raises(ValueError, match="states nothing"):
-        await correct_fact(store, "ann", own.id, "five cats")
+        await MemoryFacade(store).correct("ann", own.id, "five cats")
     # it is corrected back to what it was
-    assert (await correct_fact(store, "ann", own.id, "two cats")).text == "two cats"
-    assert (await correct_fact(store, "ann", fact_id("user", "two cats"), "six cats", vouched=True)).text == "six cats"
+    assert (await MemoryFacade(store).correct("ann", own.id, "two cats")).text == "two cats"
+    assert (
+        await MemoryFacade(store).correct("ann", fact_id("user", "two cats"), "six cats", vouched=True)
+    ).text == "six cats"

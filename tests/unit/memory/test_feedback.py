@@ -21,7 +21,7 @@ from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Fact
-from react_mem.memory.reflect.skills.outcomes import record_turn
+from react_mem.memory.reflect.skills.learner import record_turn
 from react_mem.memory.scopes.scope import in_order
 from react_mem.memory.write.lifecycle import _measure_relevance
 from react_mem.memory.write.turns import Turns

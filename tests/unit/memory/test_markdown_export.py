@@ -13,7 +13,6 @@ from markdown_it import MarkdownIt
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import Document, Fact, Message, fact_id, now
-from react_mem.memory.rights.portability import export_user, import_user
 from react_mem.memory.rights.readable_export import exported_lines, markdown_export
 from tests.support.imported import but_for_origin
 
@@ -37,13 +36,13 @@ async def test_whatever_is_remembered_comes_back_as_it_was(said: list[str], note
         Document(id="d", text=noted, title=noted, **common),
     ]
     await write(store, [put("ann", record, indexed=False) for record in records])
-    lines = [line async for line in export_user(store, "ann")]
+    lines = [line async for line in MemoryFacade(store).export_user("ann")]
     markdown = "\n".join(markdown_export(lines))
     back = list(exported_lines(markdown.split("\n")))
     assert sorted(map(json.dumps, map(json.loads, back))) == sorted(map(json.dumps, map(json.loads, lines)))
-    report = await import_user(other, "bob", back)
+    report = await MemoryFacade(other).import_user("bob", back)
     assert report.added == len(lines) - 1
-    assert but_for_origin([line async for line in export_user(other, "bob")]) == but_for_origin(lines)
+    assert but_for_origin([line async for line in MemoryFacade(other).export_user("bob")]) == but_for_origin(lines)
 
 
 @given(text=TEXTS.filter(str.strip))
@@ -77,6 +76,8 @@ async def test_an_export_tells_how_many_are_out_and_of_how_many() -> None:
     records = [Fact(id=fact_id("user", text), text=text, **common) for text in texts]
     await write(store, [put("ann", record, indexed=False) for record in records])
     told: list[tuple[int, int | None]] = []
-    lines = [line async for line in export_user(store, "ann", lambda done, total: told.append((done, total)))]
+    lines = [
+        line async for line in MemoryFacade(store).export_user("ann", lambda done, total: told.append((done, total)))
+    ]
     assert told == [(0, 450), (0, 450), (200, 450), (400, 450), (450, 450)]
     assert len(lines) == 451

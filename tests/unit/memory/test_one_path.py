@@ -21,7 +21,7 @@ from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.operations import EpisodeDraft, Extraction, ProfileChange
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.reflect.skills.traces import read_experience
+from react_mem.memory.reflect.skills.skill_drafts import read_experience
 from react_mem.memory.reflect.tasks.task_store import KeptTask, Step, TaskGraph, TaskKeeper
 from react_mem.memory.scopes import episodic, experience
 from react_mem.memory.scopes.dialog import DialogMemoryStore
@@ -251,11 +251,11 @@ async def test_what_is_learnt_from_is_what_the_methods_return() -> None:
     await turn(memory)
     later = [HumanMessage("and a lamp?", id="q2"), AIMessage("Ordered.", id="a2")]
     await Turns(memory, Drawn(), **ANN).close(later, None, [WEB])
-    learnt = await read_experience(memory, "ann", "tester")
-    assert [[step.tool for step in trace.steps] for trace in learnt.traces] == [["web_search", "order"], ["web_search"]]
-    succeeded = [list(trace.steps) for trace in learnt.traces if trace.succeeded]
+    learnt, _ = await read_experience(memory, "ann", "tester")
+    assert [[step.tool for step in trace.steps] for trace in learnt] == [["web_search", "order"], ["web_search"]]
+    succeeded = [list(trace.steps) for trace in learnt if trace.succeeded]
     assert await memory.experience.get_successful_traces("", user_id="ann") == succeeded
-    failed = [step for trace in learnt.traces for step in trace.steps if not step.success]
+    failed = [step for trace in learnt for step in trace.steps if not step.success]
     assert await memory.experience.get_failures("", user_id="ann") == failed
     assert [step.error for step in failed] == ["sold out"]
 

@@ -25,7 +25,6 @@ from react_mem.graphs.smart_buyer import build_graph as smart_buyer
 from react_mem.memory import MemoryFacade, MemoryPolicy, telemetry
 from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.model.policy import QuotaSettings
-from react_mem.memory.rights.erasure import forget_user
 from react_mem.memory.store import room as counting
 from react_mem.memory.store.owned import everything
 from react_mem.memory.store.room import take_message, take_model_call
@@ -244,7 +243,7 @@ async def test_the_count_is_no_memory_and_goes_with_the_user() -> None:
     lines = [line async for line in MemoryFacade(store, MemoryPolicy.model_validate({})).export_user("ann")]
     assert "messages_a_day" not in "".join(lines)
     assert not await everything(store, "ann")
-    await forget_user(store, None, "ann")
+    await MemoryFacade(store).forget_user("ann")
     assert not await bookkept(store)
 
 

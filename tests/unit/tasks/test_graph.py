@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from react_mem.errors import InvalidOutput
 from react_mem.memory.context import count_tokens
 from react_mem.memory.llm.calls import Asker
-from react_mem.memory.reflect.tasks.planning import parse, plan_of
-from react_mem.memory.reflect.tasks.proof import observed
+from react_mem.memory.reflect.tasks.planning import observed, parse, plan_of
 from react_mem.memory.reflect.tasks.task_store import MAX_STEPS, Step, TaskGraph, asks_to_go_on, meant, merge, woven
 from react_mem.memory.reflect.tasks.turn_tasks import context_of
 from tests.support.scripted_model import ScriptedModel

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from react_mem.memory.reflect.tasks.planning import Plan, parse
-from react_mem.memory.reflect.tasks.proof import TaskEvidence, evidence_in, proven
+from react_mem.memory.reflect.tasks.planning import Plan, TaskEvidence, evidence_in, parse, proven
 from react_mem.memory.reflect.tasks.task_store import Step, TaskGraph
 
 
@@ -115,7 +114,7 @@ def test_a_message_is_read_once_for_all_quotes(monkeypatch: pytest.MonkeyPatch) 
         read.append(text)
         return [text]
 
-    monkeypatch.setattr("react_mem.memory.reflect.tasks.proof.sentences", noting)
+    monkeypatch.setattr("react_mem.memory.reflect.tasks.planning.sentences", noting)
     assert done(plan(*(f"quote {number}" for number in range(20))), user("I signed the lease."), user("And?")) == []
     assert len(read) == 2
 

@@ -1,9 +1,9 @@
-"""Learning: an agent's experience with a user becomes skills of that user."""
+"""Learning: outcomes of turns are logged, and an agent's experience with a user becomes skills of that user."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -12,23 +12,35 @@ from typing import TYPE_CHECKING, Any
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.calls import Asker
-from react_mem.memory.merging.skill_life import is_outdone, is_useless, with_controls
+from react_mem.memory.merging.skill_life import (
+    after_turn,
+    after_use,
+    is_outdone,
+    is_useless,
+    is_withheld,
+    with_controls,
+    worth,
+)
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import SKILL
+from react_mem.memory.model.kinds import OUTCOME, SKILL
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.model.skills import Skill, Worths
+from react_mem.memory.model.skills import Skill, TurnOutcome, Worths
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
-from react_mem.memory.reflect.skills.distilling import Findings, distil, find
+from react_mem.memory.reflect.skills.distilling import distil, find
 from react_mem.memory.reflect.skills.skill_drafts import (
     MAX_SOURCES,
+    MIN_SUPPORT,
     SkillDraft,
+    match,
     origin,
     procedure_id,
     question_about,
+    read_experience,
     texts_of,
     tools_of,
 )
-from react_mem.memory.reflect.skills.traces import MIN_SUPPORT, Experience, Trace, match, read_experience
+from react_mem.memory.store.transactions import transact
+from react_mem.memory.work.items import announce, put_work, upkeep
 
 if TYPE_CHECKING:
     from react_mem.memory.facade import MemoryFacade
@@ -47,11 +59,7 @@ _UNTRIED: Mapping[str, object] = {"trials": 0, "successes": 0, "shown": Worths()
 
 @dataclass(frozen=True)
 class KnownSkill:
-    """The skills of a user, archived ones included.
-
-    Args:
-        last_used: Time of the last use by skill id; unused skills are missing.
-    """
+    """The skills of a user, archived ones included, with the time of the last use by id."""
 
     skills: Sequence[Skill]
     last_used: Mapping[str, datetime]
@@ -79,7 +87,9 @@ class KnownSkill:
             return with_controls(draft.skill.model_copy(update={"agent_id": agent_id}), self.skills)
         if not known.source_ids:
             return None
-        new = self._new(known, draft.evidence.traces)
+        since = self.last_used.get(known.id) if known.status == "archived" else None
+        traces = [one for one in draft.evidence.traces if one.id not in known.source_ids]
+        new = [one for one in traces if since is None or one.at > since]
         if known.status == "archived":
             # that it works is known of what is of no use: turns that succeeded with its tools do not speak for it
             if len(new) < MIN_SUPPORT or is_useless(known):
@@ -99,10 +109,6 @@ class KnownSkill:
         sources = tuple(dict.fromkeys([*known.source_ids, *(trace.id for trace in own)]))[:MAX_SOURCES]
         return known.model_copy(update={"source_ids": sources, "origin": origin(own, [known.origin])})
 
-    def _new(self, known: Skill, traces: Iterable[Trace]) -> list[Trace]:
-        since = self.last_used.get(known.id) if known.status == "archived" else None
-        return [t for t in traces if t.id not in known.source_ids and (since is None or t.at > since)]
-
 
 def _is_same(skill: Skill, new: Skill) -> bool:
     """Return true if both skills have the same occasion and the same tools in the same order."""
@@ -110,7 +116,8 @@ def _is_same(skill: Skill, new: Skill) -> bool:
         return False
     if skill.task_type and new.task_type:
         return normalise(skill.task_type) == normalise(new.task_type)
-    return skill.task_type == new.task_type or _share(skill.use_when, new.use_when) >= _NEAR_TEXT
+    left, right = {*index_terms(skill.use_when)}, {*index_terms(new.use_when)}
+    return skill.task_type == new.task_type or len(left & right) >= _NEAR_TEXT * len(left | right)
 
 
 def _takes_the_place_of(skill: Skill, new: Skill) -> bool:
@@ -123,11 +130,6 @@ def _takes_the_place_of(skill: Skill, new: Skill) -> bool:
         return False
     # what was given by hand is not changed: it stands for the draft once it is known to be good
     return bool(skill.source_ids) or skill.status == "active"
-
-
-def _share(one: str, other: str) -> float:
-    left, right = {*index_terms(one)}, {*index_terms(other)}
-    return len(left & right) / len(left | right) if left | right else 1.0
 
 
 def _words(known: Skill, draft: SkillDraft) -> dict[str, object]:
@@ -156,15 +158,15 @@ class Learning(Strategy[SkillDraft]):
     def __init__(self, memory: MemoryFacade, user_id: str, agent_id: str, tools: Collection[str]) -> None:
         super().__init__(memory.store, user_id)
         self._memory, self._agent_id, self._tools = memory, agent_id, tools
-        self._experience = Experience()
+        self._last_used: Mapping[str, datetime] = {}
         self._refuted: set[str] = set()
 
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[SkillDraft]:
         """Find procedures and lessons in the turns; a model is asked about new ones only."""
-        self._experience = await read_experience(self._memory, self.user_id, self._agent_id)
-        found = await asyncio.to_thread(find, self._experience.traces, self._tools)
+        traces, self._last_used = await read_experience(self._memory, self.user_id, self._agent_id)
+        found = await asyncio.to_thread(find, traces, self._tools)
         self._refuted = {id_ for kind in found for id_ in kind.refuted}
-        known = KnownSkill(await self._skills(), self._experience.last_used)
+        known = KnownSkill(await self._skills(), self._last_used)
         drafts: list[SkillDraft] = []
         refused: list[str] = []
         questions = []
@@ -174,7 +176,11 @@ class Learning(Strategy[SkillDraft]):
             drafts += [*(one for one in plain.drafts if one not in new), *kind.drafted_lessons(self._tools)]
             refused += plain.refused
             if new:
-                questions.append(self._asked(kind, new))
+                ids = {one.skill.id for one in new}
+                wanted = [one for one in kind.procedures if procedure_id(kind.task_type, one.tools) in ids]
+                failed = [trace for trace in kind.traces if not all(step.success for step in trace.steps)]
+                check = partial(distil, kind, wanted, tools=self._tools)
+                questions.append(Asked(question_about(kind.task_type, wanted, failed, check), otherwise=new))
         return Gathered(Checked(drafts, refused), questions)
 
     async def merge(
@@ -184,23 +190,17 @@ class Learning(Strategy[SkillDraft]):
         before = {skill.id: skill for skill in await self._skills()}
         after = dict(before)
         for one in drafts:
-            known = KnownSkill(list(after.values()), self._experience.last_used)
+            known = KnownSkill(list(after.values()), self._last_used)
             if (skill := known.merged(one, self._agent_id)) is not None:
                 after[skill.id] = skill
         for skill in list(after.values()):
             if self._is_over(skill) or is_outdone(skill, after.values()):
                 after[skill.id] = skill.model_copy(update={"status": "archived"})
-        for id_, skill in after.items():
-            _tell(report, before.get(id_), skill)
+        followed = {id_ for id_, skill in before.items() if skill.status != "archived"}
+        report.stored += [one.text for id_, one in after.items() if one.status != "archived" and id_ not in followed]
+        report.retired += [one.text for id_, one in after.items() if one.status == "archived" and id_ in followed]
         changed = [skill for id_, skill in after.items() if skill != before.get(id_)]
         return [put(self.user_id, skill) for skill in changed]
-
-    def _asked(self, kind: Findings, new: Sequence[SkillDraft]) -> Asked[SkillDraft]:
-        ids = {one.skill.id for one in new}
-        wanted = [one for one in kind.procedures if procedure_id(kind.task_type, one.tools) in ids]
-        failed = [trace for trace in kind.traces if not all(step.success for step in trace.steps)]
-        check = partial(distil, kind, wanted, tools=self._tools)
-        return Asked(question_about(kind.task_type, wanted, failed, check), otherwise=new)
 
     def _is_over(self, skill: Skill) -> bool:
         """Return true if a learnt skill is refuted or one of its tools is gone."""
@@ -214,9 +214,126 @@ class Learning(Strategy[SkillDraft]):
         return [Skill.from_value(item.value) for item in found]
 
 
-def _tell(report: Report, before: Skill | None, after: Skill) -> None:
-    was, is_ = before is not None and before.status != "archived", after.status != "archived"
-    if is_ and not was:
-        report.stored.append(after.text)
-    elif was and not is_:
-        report.retired.append(after.text)
+# Outcomes of a turn and of its skills, logged once a turn (idempotent).
+
+_MAX_GOAL = 600
+"""Stored characters of the request, used to find common words of turns."""
+
+
+async def record_turn(
+    memory: MemoryFacade,
+    user_id: str,
+    *,
+    session_id: str,
+    agent_id: str,
+    turn_id: str,
+    offered: Sequence[str],
+    steps: Sequence[Mapping[str, Any]],
+    success: bool | None = None,
+    task_type: str = "",
+    goal: str = "",
+) -> list[Skill]:
+    """Log the outcome of a turn and count it for the skills. Idempotent; concurrent turns are all counted.
+
+    Args:
+        turn_id: Record id of the user's message, or another stable id of the turn.
+        offered: Ids of the skills found for the agent, including those withheld for comparison (`skill_life.withhold`).
+        steps: The agent's steps in order, each with `action` and `error`.
+        success: Result of the turn; by default that of its last step.
+        goal: The request; needed only where `turn_id` is no stored message.
+
+    Returns:
+        The followed skills, updated; none if the turn is already logged or had no steps.
+    """
+    if not steps or not memory.policy.learning.experience:
+        return []
+    came_off = success if success is not None else not steps[-1]["error"]
+
+    async def step() -> tuple[list[Skill], list[Change]]:
+        id_ = OUTCOME.id(session_id, turn_id)
+        if await memory.records(user_id, MemoryScope.EXPERIENCE, [id_]):
+            return [], []
+        found = await memory.records(user_id, MemoryScope.PROCEDURAL, offered)
+        skills = [Skill.from_value(value) for value in found.values()]
+        kept_back = [skill.id for skill in skills if is_withheld(skill, turn_id)]
+        followed = uses_of([skill for skill in skills if skill.id not in kept_back], steps, success=came_off)
+        outcome = TurnOutcome(
+            id=id_,
+            text=goal[:_MAX_GOAL],
+            task_type=task_type,
+            turn_id=turn_id,
+            success=came_off,
+            offered=tuple(id_ for id_ in found if id_ not in kept_back),
+            withheld=tuple(kept_back),
+            followed=followed,
+            session_id=session_id,
+            agent_id=agent_id,
+            source_ids=(turn_id,),
+        )
+        taken, came_to = {step["action"] for step in steps}, worth(came_off, len(steps))
+        after = []
+        for skill in skills:
+            used = after_use(skill, followed[skill.id]) if skill.id in followed else skill
+            # a turn that took none of its tools had another thing to do
+            if skill.source_ids and taken & {step.tool for step in skill.tool_sops}:
+                used = after_turn(used, came_to, withheld=skill.id in kept_back)
+            after.append(used)
+        changed = [put(user_id, skill) for skill, before in zip(after, skills, strict=True) if skill != before]
+        return [skill for skill in after if skill.id in followed], [
+            put(user_id, outcome),
+            put_work(user_id, learning),
+            *changed,
+        ]
+
+    learning = upkeep(agent_id, session_id, memory.policy.extraction.quiet_after)
+    used = await transact(memory.store, user_id, step)
+    announce(user_id, [learning])
+    return used
+
+
+def kind_followed(kinds: Mapping[str, Sequence[str]], steps: Sequence[Mapping[str, Any]]) -> str:
+    """Return the kind of task of the skill that a turn followed, given the tools by kind; empty for none.
+
+    >>> kind_followed({"shop": ["find", "order"]}, [{"action": n, "error": ""} for n in ("find", "look", "order")])
+    'shop'
+    """
+    done = [step["action"] for step in steps if not step["error"]]
+    return next((kind for kind, tools in kinds.items() if match(tools, done) is not None), "")
+
+
+def uses_of(skills: Sequence[Skill], steps: Sequence[Mapping[str, Any]], *, success: bool) -> dict[str, bool]:
+    """Return the followed skills by id, with their success.
+
+    If one skill's steps are a part of another's, only the longer one counts: the shorter one's gap would never show.
+    """
+    uses = {skill.id: use for skill in skills if (use := use_of(skill, steps, success=success)) is not None}
+    went_through = [tools_of(skill) for skill in skills if uses.get(skill.id)]
+
+    def is_part(own: Sequence[str]) -> bool:
+        return any(len(own) < len(other) and match(own, other) is not None for other in went_through)
+
+    tools = {skill.id: tools_of(skill) for skill in skills}
+    return {id_: use for id_, use in uses.items() if not (use and is_part(tools[id_]))}
+
+
+def use_of(skill: Skill, steps: Sequence[Mapping[str, Any]], *, success: bool) -> bool | None:
+    """Return a skill's success in a turn; None if the turn did not follow it.
+
+    It was followed if all its steps went well in order: then the turn's success is the skill's. It failed if a due step
+    failed and the agent went on with another tool. A turn that merely begins alike does not count.
+    """
+    due = tools_of(skill)
+    if not due:
+        return None
+    failing = False
+    for step in steps:
+        if not due:
+            break
+        if step["action"] == due[0]:
+            failing = bool(step["error"])
+            due = due if failing else due[1:]
+        elif failing:
+            return False
+    if due:
+        return False if failing else None
+    return success

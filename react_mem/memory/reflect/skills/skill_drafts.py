@@ -1,21 +1,227 @@
-"""Drafts of skills: procedures and lessons in words, each with its turns as evidence."""
+"""Traces of turns, the procedures that they have in common, and drafts of skills with these turns as evidence."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import Any, TypeVar
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.calls import ModelQuestion, as_lines, objects, strings
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.skills import Skill, ToolUse
-from react_mem.memory.reflect.skills.traces import Procedure, Trace, values
+from react_mem.memory.model.skills import Skill, StepExperience, ToolUse
+from react_mem.memory.scopes.experience import LoggedTurn
 from react_mem.memory.scopes.procedural import skill_text
+
+if TYPE_CHECKING:
+    from react_mem.memory.facade import MemoryFacade
+
+
+# Experience as traces (the steps, request and success of a turn) and procedures, their common order.
+
+_MAX_VALUES = 200
+_MAX_VALUE_CHARS = 1_000
+"""Characters of one argument that are read: a pasted document has no useful value."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+@dataclass(frozen=True)
+class Trace(LoggedTurn):
+    """A logged turn with the views that learning needs."""
+
+    @property
+    def id(self) -> str:
+        """The record id of the first step, which is forgotten with the turn."""
+        return self.steps[0].id
+
+    @cached_property
+    def done(self) -> tuple[StepExperience, ...]:
+        """The successful steps; of immediate repetitions only the last."""
+        well = [step for step in self.steps if step.success]
+        return tuple(
+            step for place, step in enumerate(well) if place + 1 == len(well) or well[place + 1].tool != step.tool
+        )
+
+    @cached_property
+    def tools(self) -> tuple[str, ...]:
+        return tuple(step.tool for step in self.done)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The words of the request, the arguments and the errors."""
+        said = [self.goal, *(step.error for step in self.steps)]
+        given = [value for step in self.steps for value in values(step.input)]
+        return frozenset(term for text in (*said, *given) for term in index_terms(text[:_MAX_VALUE_CHARS]))
+
+    @cached_property
+    def values(self) -> frozenset[tuple[str, ...]]:
+        """The arguments' values, each as its words."""
+        return frozenset(
+            words
+            for step in self.steps
+            for value in values(step.input)
+            if (words := tuple(index_terms(value))) and value
+        )
+
+    def covers(self, tools: Sequence[str]) -> bool:
+        """Return true if these tools succeeded in this order, possibly with others between."""
+        return match(tools, self.tools) is not None
+
+
+async def read_experience(memory: MemoryFacade, user_id: str, agent_id: str) -> tuple[list[Trace], dict[str, datetime]]:
+    """Return the latest traces of an agent for a user, the oldest first, and the last use of each skill."""
+    turns, outcomes = await memory.experience.turns(user_id, agent_id)
+    followed = {id_: outcome.created_at for outcome in outcomes for id_ in outcome.followed}
+    return [Trace(**vars(turn)) for turn in turns], followed
+
+
+def match(wanted: Sequence[str], done: Sequence[str]) -> list[int] | None:
+    """Return the positions of a subsequence; None if it is not one.
+
+    >>> match("ac", "abc"), match("ca", "abc")
+    ([0, 2], None)
+    """
+    left = enumerate(done)
+    places = [next((place for place, other in left if other == one), -1) for one in wanted]
+    return None if -1 in places else places
+
+
+def values(given: Any) -> Iterator[str]:
+    """Yield the values of a tool's arguments as text.
+
+    >>> list(values({"what": "tea", "how": {"many": 20, "hot": True}, "for": ["Ann"]}))
+    ['tea', '20', 'Ann']
+    """
+    open_ = [given]
+    for _ in range(_MAX_VALUES):
+        if not open_:
+            return
+        one = open_.pop(0)
+        if isinstance(one, Mapping):
+            open_[:0] = one.values()
+        elif isinstance(one, list | tuple):
+            open_[:0] = one
+        elif isinstance(one, str | int | float) and not isinstance(one, bool):
+            yield str(one)[:_MAX_VALUE_CHARS]
+
+
+def plain_words(text: str) -> list[str]:
+    """Return the words of a text as written.
+
+    >>> plain_words("Order Ann's kettle, please")
+    ['Order', "Ann's", 'kettle', 'please']
+    """
+    return _WORD.findall(text)
+
+
+# Procedures without a model: which tools, in which order, the turns that succeeded have in common.
+
+MIN_SUPPORT = 3
+"""Minimum turns of a procedure: two may be alike by chance, and waiting for more delays learning."""
+
+MAX_STEPS = 12
+"""Maximum steps of a procedure: a longer one describes a single case and fills the prompt."""
+
+_ODD_ONES = 10
+"""One turn in so many may lack a step that all others have."""
+
+_MIN_SHARE = 1 / 3
+"""Minimum share of the turns' steps in the procedure: below it, the steps are common to different procedures."""
+
+_MIN_SUCCESS = 2 / 3
+"""Minimum success rate of the turns with its steps: below it, a step is missing."""
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """Tools in an order common to several turns, the oldest turn first."""
+
+    tools: tuple[str, ...]
+    traces: tuple[Trace, ...]
+
+
+_Step = tuple[str, int]
+"""A tool and the ordinal of its use."""
+
+
+def procedures(
+    traces: Iterable[Trace], *, shortest: int, needs: Mapping[str, Collection[str]] | None = None
+) -> list[Procedure]:
+    """Find the procedures in turns for one kind of task, those with most turns first.
+
+    A procedure is an ordered subsequence of the successful tool calls of at least `MIN_SUPPORT` turns. The common steps
+    of all successful turns are one procedure if they explain enough of the turns; else the turns are split by a tool,
+    and each part is searched by itself.
+    """
+    every = list(traces)
+    found: list[Procedure] = []
+    open_ = [[trace for trace in every if trace.succeeded and trace.tools]]
+    while open_:
+        turns = open_.pop()
+        if len(turns) < MIN_SUPPORT:
+            continue
+        uses = Counter(step for turn in turns for step in _steps(turn))
+        enough = len(turns) - len(turns) // _ODD_ONES
+        shared = {step for step, number in uses.items() if number >= enough}
+        one = _in_order(shared, turns, needs or {})
+        if one is not None and shortest <= len(one.tools) <= MAX_STEPS and _explains(one, turns, every):
+            found.append(one)
+            continue
+        rest = [(number, step) for step, number in uses.items() if step not in shared]
+        # where all of them do the same, parting them further finds nothing
+        if rest:
+            _, parting = max(rest)
+            open_ += [
+                [turn for turn in turns if parting not in _steps(turn)],
+                [turn for turn in turns if parting in _steps(turn)],
+            ]
+    return sorted(found, key=lambda one: (-len(one.traces), one.tools))
+
+
+def _in_order(
+    shared: Iterable[_Step], turns: Sequence[Trace], needs: Mapping[str, Collection[str]]
+) -> Procedure | None:
+    """Return the steps that have one order in nearly all turns; None for none.
+
+    The step that agrees least goes first: a step of the procedure disagrees with detours only, a detour with all steps.
+    """
+    wanted = set(shared)
+    places = [{step: place for place, step in enumerate(_steps(turn))} for turn in turns]
+    before = {
+        (one, other): sum(one in at and other in at and at[one] < at[other] for at in places)
+        for one in wanted
+        for other in wanted
+    }
+    while wanted:
+        enough = len(turns) - len(turns) // _ODD_ONES
+        order = sorted(wanted, key=lambda one: (-sum(before[one, other] for other in wanted), one))
+        tools = tuple(tool for tool, _ in order)
+        carried = tuple(turn for turn in turns if turn.covers(tools))
+        if len(carried) >= max(enough, MIN_SUPPORT):
+            return Procedure(tools, carried)
+        wanted.remove(max(wanted, key=lambda one: (sum(min(before[one, o], before[o, one]) for o in wanted), one)))
+    return None
+
+
+def _explains(one: Procedure, turns: Sequence[Trace], every: Iterable[Trace]) -> bool:
+    # rounded once: a sum step by step would depend on the order of the turns
+    share = fmean(len(one.tools) / len(turn.tools) for turn in turns)
+    failed = sum(not trace.succeeded and trace.covers(one.tools) for trace in every)
+    return share > _MIN_SHARE and len(one.traces) >= _MIN_SUCCESS * (len(one.traces) + failed)
+
+
+def _steps(turn: Trace) -> list[_Step]:
+    """Return the successful tools of a turn, numbered by use, so that a procedure may use a tool twice."""
+    return [(tool, turn.tools[:place].count(tool) + 1) for place, tool in enumerate(turn.tools)]
+
 
 # Checks of texts about procedures: nothing given to a tool, nothing that only one conversation said.
 
@@ -31,11 +237,7 @@ SECRET = re.compile(
 
 
 class SkillEvidence:
-    """The turns behind a text.
-
-    Args:
-        vocabulary: Texts whose words are always allowed: names of tools, arguments and tasks.
-    """
+    """The turns behind a text; the words of `vocabulary` (names of tools, arguments and tasks) are always allowed."""
 
     def __init__(self, traces: Sequence[Trace], vocabulary: Iterable[str]) -> None:
         self.traces = traces
@@ -176,13 +378,7 @@ class Proposals:
 def question_about(
     task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace], check: Callable[[Proposals], T]
 ) -> ModelQuestion[T]:
-    """Return the question for the words of procedures and lessons.
-
-    Args:
-        procedures: At least one.
-        failed: Turns with a failed step.
-        check: Turns the answer into checked drafts.
-    """
+    """Return the question for the words of procedures and lessons; `check` turns the answer into checked drafts."""
     tools = sorted({step.tool for trace in failed for step in trace.steps if not step.success})
     orders = [{"name": f"p{n}", "task_type": task_type, "tools": one.tools} for n, one in enumerate(procedures)]
     turns = [{"procedure": f"p{n}", **_shown(t)} for n, one in enumerate(procedures) for t in one.traces[-_SHOWN:]]
@@ -210,22 +406,16 @@ def _shown(trace: Trace) -> dict[str, Any]:
 
 
 def _schema(procedures: int, tools: Sequence[str]) -> dict[str, Any]:
-    texts = {"type": "array", "items": {"type": "string"}}
     text = {"type": "string"}
-    skill = {
-        "procedure": {"type": "string", "enum": [f"p{place}" for place in range(procedures)]},
-        "use_when": text,
-        "actions": texts,
-        "preferences": texts,
-    }
+    texts = {"type": "array", "items": text}
+    names = {"type": "string", "enum": [f"p{place}" for place in range(procedures)]}
+    skill = {"procedure": names, "use_when": text, "actions": texts, "preferences": texts}
     # an enum may not be empty
     lesson = {"tool": {"type": "string", "enum": tools or [""]}, "text": text}
-    lists = {"skills": skill, "lessons": lesson}
-    return object_schema(
-        {name: {"type": "array", "items": object_schema(item)} for name, item in lists.items()},
-        "learnt",
-        "What was learnt.",
-    )
+    lists = {
+        name: {"type": "array", "items": object_schema(one)} for name, one in (("skills", skill), ("lessons", lesson))
+    }
+    return object_schema(lists, "learnt", "What was learnt.")
 
 
 def _read(said: Mapping[str, Any]) -> Proposals:

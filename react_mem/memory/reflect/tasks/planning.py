@@ -1,21 +1,25 @@
-"""Planning: the question to the small model for the steps of a request, and the check of its answer."""
+"""Planning: the question to the small model for the steps of a request, the check of its answer, and its proofs."""
 
 from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, get_args
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 
 from react_mem.errors import InvalidOutput
+from react_mem.memory.language.clauses import cut
 from react_mem.memory.language.folding import normalise
+from react_mem.memory.language.statements import before_question, is_question, sentences
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.answers import as_json, block, flat, object_schema, row
 from react_mem.memory.llm.calls import ModelQuestion
-from react_mem.memory.merging.transcript import text_of
+from react_mem.memory.merging.transcript import is_users, text_of
 from react_mem.memory.model.states import TaskStatus
 from react_mem.memory.reflect.tasks.task_store import MAX_STEPS, Step, TaskGraph, woven
 
@@ -31,10 +35,9 @@ _STATUSES = frozenset(get_args(TaskStatus))
 
 @dataclass(frozen=True)
 class Plan:
-    """A usable plan.
+    """A usable plan; its graph has no steps where the request needs none.
 
     Args:
-        graph: The task graph; without steps where the request needs none.
         goes_on: True if it continues the known task.
         repairs: Descriptions of the dropped errors.
         proofs: Quoted proof of completion by step id.
@@ -47,11 +50,7 @@ class Plan:
 
 
 def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
-    """Read a plan, repaired where that is safe.
-
-    Args:
-        answer: The model's answer:
-            `{"goal", "goes_on", "steps": [{"id", "description", "depends_on", "status", "proof", "tool"}]}`.
+    """Read a model's plan, repaired where that is safe; steps that say the same become one.
 
     Raises:
         InvalidOutput: If it is no plan.
@@ -63,16 +62,56 @@ def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
     rows = answer.get("steps")
     if not isinstance(rows, list):
         raise InvalidOutput("the model's answer is not a plan: it has no steps", as_json(answer))
-    reader = _PlanReader(tools)
-    for step in rows[:MAX_STEPS]:
-        reader.read(step)
-    if rows and not reader.steps:
+    steps: dict[str, Step] = {}
+    repairs: list[str] = []
+    proofs: dict[str, str] = {}
+    by_text: dict[str, str] = {}
+    same: dict[str, str] = {}
+    for said in rows[:MAX_STEPS]:
+        description = _line(said.get("description")) if isinstance(said, Mapping) else ""
+        text = normalise(description)
+        if not isinstance(said, Mapping) or not text:
+            repairs.append("a step that says nothing")
+            continue
+        id_ = _name(said.get("id"))
+        if text in by_text:
+            same.setdefault(id_, by_text[text])
+            repairs.append(f"step {id_ or '?'} says what step {by_text[text]} says")
+            continue
+        if not id_ or id_ in steps:
+            if id_:
+                repairs.append(f"two steps are called {id_}")
+            id_ = next(str(n) for n in range(1, MAX_STEPS + 2) if str(n) not in steps)
+        by_text[text] = id_
+        if isinstance(proof := said.get("proof"), str) and proof.strip():
+            proofs[id_] = proof
+        before, status, tool = said.get("depends_on"), said.get("status", "pending"), said.get("tool") or ""
+        if status not in _STATUSES:
+            repairs.append(f"step {id_} has a status that there is not")
+        if tool and tool not in tools:
+            repairs.append(f"step {id_} names a tool that there is not")
+        steps[id_] = Step(
+            id=id_,
+            description=description,
+            depends_on=tuple(map(str, before)) if isinstance(before, list) else (),
+            status=status if status in _STATUSES else "pending",
+            error=_line(said.get("error")) if status == "failed" else "",
+            tool=tool if tool in tools else "",
+        )
+    if rows and not steps:
         raise InvalidOutput("the model's answer is not a plan: none of its steps says what to do", as_json(answer))
     if len(rows) > MAX_STEPS:
-        reader.repairs.append(f"more than {MAX_STEPS} steps")
-    goal = _line(answer.get("goal"))
-    graph, repairs = woven(goal or reader.first(), reader.resolved())
-    return Plan(graph, answer.get("goes_on") is True, (*reader.repairs, *repairs), reader.proofs)
+        repairs.append(f"more than {MAX_STEPS} steps")
+
+    def id_of(name: str) -> str:
+        # models also name a step by its description
+        known = _name(name)
+        return known if known in steps else same.get(known) or by_text.get(normalise(_line(name)), known)
+
+    resolved = [replace(step, depends_on=tuple(map(id_of, step.depends_on))) for step in steps.values()]
+    first = next((step.description for step in resolved), "")
+    graph, dropped = woven(_line(answer.get("goal")) or first, resolved)
+    return Plan(graph, answer.get("goes_on") is True, (*repairs, *dropped), proofs)
 
 
 def continues(plan: Plan, task: TaskGraph) -> bool:
@@ -80,67 +119,6 @@ def continues(plan: Plan, task: TaskGraph) -> bool:
     known = {normalise(task.goal), *(normalise(step.description) for step in task.steps)}
     said = {normalise(plan.graph.goal), *(normalise(step.description) for step in plan.graph.steps)}
     return plan.goes_on and (not plan.graph.steps or not known.isdisjoint(said))
-
-
-class _PlanReader:
-    """Reader of a plan's steps; repeated steps become one."""
-
-    def __init__(self, tools: Collection[str]) -> None:
-        self.steps: dict[str, Step] = {}
-        self.repairs: list[str] = []
-        self.proofs: dict[str, str] = {}
-        self._tools = tools
-        self._by_text: dict[str, str] = {}
-        self._same: dict[str, str] = {}
-
-    def read(self, row: Any) -> None:
-        description = _line(row.get("description")) if isinstance(row, Mapping) else ""
-        text = normalise(description)
-        if not isinstance(row, Mapping) or not text:
-            self.repairs.append("a step that says nothing")
-            return
-        said = _name(row.get("id"))
-        if text in self._by_text:
-            self._same.setdefault(said, self._by_text[text])
-            self.repairs.append(f"step {said or '?'} says what step {self._by_text[text]} says")
-            return
-        id_ = said
-        if not id_ or id_ in self.steps:
-            if id_:
-                self.repairs.append(f"two steps are called {id_}")
-            id_ = next(str(n) for n in range(1, MAX_STEPS + 2) if str(n) not in self.steps)
-        self._by_text[text] = id_
-        if isinstance(proof := row.get("proof"), str) and proof.strip():
-            self.proofs[id_] = proof
-        before = row.get("depends_on")
-        status = row.get("status", "pending")
-        tool = row.get("tool") or ""
-        if status not in _STATUSES:
-            self.repairs.append(f"step {id_} has a status that there is not")
-        if tool and tool not in self._tools:
-            self.repairs.append(f"step {id_} names a tool that there is not")
-        self.steps[id_] = Step(
-            id=id_,
-            description=description,
-            depends_on=tuple(map(str, before)) if isinstance(before, list) else (),
-            status=status if status in _STATUSES else "pending",
-            error=_line(row.get("error")) if status == "failed" else "",
-            tool=tool if tool in self._tools else "",
-        )
-
-    def first(self) -> str:
-        return next((step.description for step in self.steps.values()), "")
-
-    def resolved(self) -> list[Step]:
-        """Return the steps with dependencies by id: models also name them by description."""
-        return [
-            Step(**{**vars(step), "depends_on": tuple(map(self._id_of, step.depends_on))})
-            for step in self.steps.values()
-        ]
-
-    def _id_of(self, name: str) -> str:
-        id_ = _name(name)
-        return id_ if id_ in self.steps else self._same.get(id_) or self._by_text.get(normalise(_line(name)), id_)
 
 
 def _name(value: Any) -> str:
@@ -169,17 +147,11 @@ def plan_of(
     known: TaskGraph | None,
     done: Sequence[Mapping[str, Any]] = (),
 ) -> ModelQuestion[Plan]:
-    """Return the question for the plan of a request; the plan has no steps where the request needs none.
-
-    Args:
-        tools: Descriptions of the agent's tools by name.
-        thread: The messages before the request.
-        known: The task so far.
-        done: The agent's steps for the request, each with `action`, `arguments`, `observation` and `error`.
-    """
+    """Return the question for the plan of a request, after the messages and steps before it."""
+    task = [{"goal": known.goal}, *known.to_json()["steps"]] if known is not None else []
     blocks = {
         "tools": [f"{name}: {flat(what, _MAX_DONE)}" for name, what in tools.items()],
-        "task": _lines(known),
+        "task": [row(one)[:_MAX_REQUEST] for one in task],
         "conversation": [f"{m.type}: {flat(text_of(m), _MAX_SAID)}" for m in thread[-SAID:] if text_of(m).strip()],
         "done": [_deed(step) for step in done],
         "request": [flat(request, _MAX_REQUEST)],
@@ -187,13 +159,6 @@ def plan_of(
     data = "\n".join(block(tag, lines) for tag, lines in blocks.items())
     fields = {"max_steps": MAX_STEPS}
     return ModelQuestion("task_graph", data, _schema(list(tools)), partial(parse, tools=tools), fields)
-
-
-def _lines(task: TaskGraph | None) -> list[str]:
-    if task is None:
-        return []
-    rows = [{"goal": task.goal}, *task.to_json()["steps"]]
-    return [row(one)[:_MAX_REQUEST] for one in rows]
 
 
 def _deed(step: Mapping[str, Any]) -> str:
@@ -218,3 +183,172 @@ def _schema(tools: Sequence[str]) -> dict[str, Any]:
         "steps": {"type": "array", "items": object_schema(step), "maxItems": MAX_STEPS},
     }
     return object_schema(plan, "plan", "The steps of what the user wants.")
+
+
+# Proof that a step is done: an exact quote of the user or of a tool's result. A planner's word alone proves nothing.
+# Its quote must be whole clauses of the conversation, since a fragment may say the opposite, and outside questions. Each
+# stretch of words proves one step only.
+
+Taken = Mapping[str, Sequence[Sequence[int]]]
+"""Words used as proof: by message id, pairs of the first word and the word after the last."""
+
+_MAX_CHARS = 2_000
+"""Characters of a message, as many as a planner sees of a request."""
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class TaskEvidence:
+    """A message as evidence: the user's, or else a tool's result."""
+
+    id: str
+    text: str
+    by_user: bool
+
+    @cached_property
+    def read(self) -> _Text:
+        """The words of the message, read once for all quotes."""
+        return _Text.of(self)
+
+
+def evidence_in(messages: Sequence[BaseMessage]) -> list[TaskEvidence]:
+    """Return the messages of the user and the results of tools, the latest first; the agent's words are no evidence."""
+    found = []
+    for message in reversed(messages):
+        by_user = is_users(message)
+        if by_user or (isinstance(message, ToolMessage) and message.status != "error"):
+            # one character more tells that it goes on
+            found.append(TaskEvidence(str(message.id), text_of(message)[: _MAX_CHARS + 1], by_user))
+    return found
+
+
+def all_taken(taken: Taken, message: BaseMessage) -> Taken:
+    """Mark a whole message as used: the request of a task proves none of its steps."""
+    return {**taken, str(message.id): [[0, _MAX_CHARS]]}
+
+
+def proven(
+    plan: Plan, known: TaskGraph | None, evidence: Sequence[TaskEvidence], taken: Taken
+) -> tuple[Plan, dict[str, list[list[int]]]]:
+    """Check the plan's claims of completion. CPU-bound on long messages: run in a thread.
+
+    The user's words prove any step. A tool's result proves only a step without a tool of its own; for the others the
+    call itself counts. Completed steps of the known task need no new proof; words `taken` before prove nothing more.
+
+    Returns:
+        The plan, with unproven claims reset and listed in its repairs, and the words used as proof now.
+    """
+    steps_before = known.steps if known else ()
+    done = {normalise(step.description) for step in steps_before if step.status == "done"}
+    by_tool = {key for step in steps_before if step.tool for key in (step.id, normalise(step.description))}
+    spans = {id_: [list(span) for span in stretches] for id_, stretches in taken.items()}
+    steps: list[Step] = []
+    repairs = list(plan.repairs)
+    for step in plan.graph.steps:
+        text = normalise(step.description)
+        if step.status == "done" and text not in done:
+            tool = bool(step.tool) or not by_tool.isdisjoint((step.id, text))
+            allowed = [said for said in evidence if said.by_user or not tool]
+            if not _take(plan.proofs.get(step.id, ""), allowed, spans):
+                repairs.append(f"nothing shows that step {step.id} is done")
+                step = replace(step, status="pending")
+        steps.append(step)
+    return replace(plan, graph=replace(plan.graph, steps=tuple(steps)), repairs=tuple(repairs)), spans
+
+
+def _take(quote: str, evidence: Sequence[TaskEvidence], taken: dict[str, list[list[int]]]) -> bool:
+    """Mark the quoted words as used; return false if no unused occurrence exists."""
+    wanted = _words(_folded(quote))
+    if not wanted:
+        return False
+    for said in evidence:
+        for first in said.read.places(wanted):
+            end = first + len(wanted)
+            spans = taken.setdefault(said.id, [])
+            if all(end <= begun or first >= ended for begun, ended in spans):
+                spans.append([first, end])
+                return True
+    return False
+
+
+@dataclass(frozen=True)
+class _Text:
+    """The words of a text, the bounds of its clauses, and the words of questions (`stops`), which prove nothing."""
+
+    words: list[str]
+    begins: set[int]
+    ends: set[int]
+    stops: set[int]
+
+    @classmethod
+    def of(cls, said: TaskEvidence) -> _Text:
+        found = sentences(_folded(said.text))
+        if len(said.text) > _MAX_CHARS:
+            del found[-1:]  # the rest of it may say the opposite
+        text = cls([], set(), set(), set())
+        for sentence in found:
+            offset = len(text.words)
+            starts = [match.start() for match in _WORD.finditer(sentence)]
+            text.words.extend(_words(sentence))
+            if said.by_user and is_question(sentence):
+                told = offset + len(_words(before_question(sentence)))
+                text.stops.update(range(told, len(text.words)))
+                text.ends.add(told)
+            end = 0
+            for clause in cut(sentence):
+                begin = sentence.find(clause.text, end)
+                end = begin + len(clause.text)
+                inside = [place for place, start in enumerate(starts) if begin <= start < end]
+                if inside:
+                    text.begins.add(offset + inside[0])
+                    text.ends.add(offset + inside[-1] + 1)
+        return text
+
+    def places(self, wanted: list[str]) -> list[int]:
+        return [
+            first
+            for first in sorted(self.begins)
+            if first + len(wanted) in self.ends
+            and self.words[first : first + len(wanted)] == wanted
+            and self.stops.isdisjoint(range(first, first + len(wanted)))
+        ]
+
+
+def _folded(text: str) -> str:
+    # one character may become many; compatibility forms stay until the clauses are cut: "，" parts them, "," need not
+    return unicodedata.normalize("NFC", text[:_MAX_CHARS])[:_MAX_CHARS]
+
+
+def _words(text: str) -> list[str]:
+    return [unicodedata.normalize("NFKC", word).casefold() for word in _WORD.findall(text)]
+
+
+# Progress of a task by its agent's steps: told without a model where a tool takes a step.
+
+_MAX_ERROR = 200
+
+
+def observed(task: TaskGraph, steps: Sequence[Mapping[str, Any]]) -> tuple[TaskGraph, str | None]:
+    """Update a task by the agent's tool calls; return it with the id of the last step worked on, or None."""
+    current = None
+    for done in steps:
+        step = _taken(task, done)
+        if step is None:
+            continue
+        current = step.id
+        error = " ".join(str(done["error"]).split())[:_MAX_ERROR]
+        task = task.marked(step.id, "failed" if error else "done", error)
+    return task, current
+
+
+def _taken(task: TaskGraph, done: Mapping[str, Any]) -> Step | None:
+    """Return the step of a tool call: of the steps with this tool, the one with most words in common."""
+    ready = task.frontier()
+    same = [step for step in task.steps if step.tool == done["action"] and (step.is_over or step in ready)]
+    if not same:
+        return None
+    said = set(index_terms(" ".join(map(str, done["arguments"].values()))))
+    # a call that speaks of what is done already is that step's once more; where no word tells, the next one is meant
+    best = max(same, key=lambda step: (len(said & set(index_terms(step.description))), not step.is_over))
+    return None if best.is_over else best

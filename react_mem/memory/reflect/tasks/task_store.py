@@ -40,14 +40,12 @@ def asks_to_go_on(request: str) -> bool:
     >>> asks_to_go_on("My knee continues to hurt")
     False
     """
-    return _begins(request) and not _said(request)
+    asks, said = _read(request)
+    return asks and not said
 
 
 def meant(request: str, goals: Sequence[str]) -> int | None:
-    """Return the index of the goal that a request asks to continue, None for none.
-
-    Args:
-        goals: Goals of the unfinished tasks, the latest first.
+    """Return the index of the goal that a request asks to continue, None for none; the latest goal first.
 
     >>> meant("continue where we stopped", ["book a trip to Hue", "write a report"])
     0
@@ -58,9 +56,9 @@ def meant(request: str, goals: Sequence[str]) -> int | None:
     """
     if not goals:
         return None
-    said = _said(request)
+    asks, said = _read(request)
     wanted = [set(index_terms(goal)) for goal in goals]
-    if _begins(request):
+    if asks:
         if not said:
             return 0
         best = max(range(len(goals)), key=lambda place: len(said & wanted[place]))
@@ -70,13 +68,10 @@ def meant(request: str, goals: Sequence[str]) -> int | None:
     return best if alike[best] >= _MIN_ALIKE else None
 
 
-def _begins(request: str) -> bool:
-    return bool(_CUE.search(re.sub(r"\W+", " ", fold(request)).strip()))
-
-
-def _said(request: str) -> set[str]:
-    rest = _CUE.sub(" ", re.sub(r"\W+", " ", fold(request)).strip()) if _begins(request) else request
-    return set(index_terms(rest)) - _FILLER
+def _read(request: str) -> tuple[bool, set[str]]:
+    """Return true if a request asks to continue, and its other words."""
+    rest, cues = _CUE.subn(" ", re.sub(r"\W+", " ", fold(request)).strip())
+    return bool(cues), set(index_terms(rest if cues else request)) - _FILLER
 
 
 # A task's steps, which depend on each other: always without a cycle, and nothing that is done becomes undone.
@@ -87,14 +82,7 @@ MAX_STEPS = 20
 
 @dataclass(frozen=True)
 class Step:
-    """One step.
-
-    Args:
-        id: Its name in the graph.
-        depends_on: Ids of the steps to do first.
-        error: The error of the last attempt.
-        tool: The tool that performs it; empty for none.
-    """
+    """One step, with the ids of the steps to do first, the error of the last attempt, and the tool that performs it."""
 
     id: str
     description: str
@@ -110,11 +98,7 @@ class Step:
 
 @dataclass(frozen=True)
 class TaskGraph:
-    """A task. Make one with `woven` or `merge`, which keep it acyclic.
-
-    Args:
-        steps: Its steps, in the order of their naming.
-    """
+    """A task, its steps in the order of their naming. Make one with `woven` or `merge`, which keep it acyclic."""
 
     goal: str
     steps: tuple[Step, ...] = ()
@@ -213,26 +197,22 @@ def merge(old: TaskGraph, new: TaskGraph) -> TaskGraph:
 
 
 def _updated(id_: str, old: Step | None, new: Step | None, names: Mapping[str, str]) -> Step:
-    if old is not None and (new is None or old.status == "done"):
+    if new is None or (old is not None and old.status == "done"):
+        assert old is not None  # noqa: S101 - a step of one of the two
         return old
-    assert new is not None  # noqa: S101 - narrows for the type checker
-    depends_on = tuple(names[before] for before in new.depends_on if before in names)
-    if old is None or new.status != "pending":
-        return replace(new, id=id_, depends_on=depends_on, tool=new.tool or (old.tool if old else ""))
+    tool = new.tool or (old.tool if old else "")
+    new = replace(new, id=id_, depends_on=tuple(names[one] for one in new.depends_on if one in names), tool=tool)
     # `pending` is what a model says that knows nothing of how far a step is
-    return replace(old, description=new.description, depends_on=depends_on, tool=new.tool or old.tool)
+    return replace(new, status=old.status, error=old.error) if old is not None and new.status == "pending" else new
 
 
 def _reaches(edges: Mapping[str, Sequence[str]], start: str, end: str) -> bool:
     seen, left = {start}, [start]
     while left:
-        for before in edges[left.pop()]:
-            if before == end:
-                return True
-            if before not in seen:
-                seen.add(before)
-                left.append(before)
-    return False
+        new = {*edges[left.pop()]} - seen
+        seen |= new
+        left += new
+    return end in seen
 
 
 _MAX_OPEN = 50
@@ -270,14 +250,11 @@ class TaskKeeper:
         return _kept(task, steps) if task is not None else None
 
     async def save(self, task: KeptTask, source_id: str, *, new: bool = False) -> dict[str, str]:
-        """Store the present state of a task in one batch.
+        """Store the present state of a task in one batch; return the record ids by step id.
 
         Args:
             source_id: The message of this conversation that introduced the changes.
             new: True for a task that was just set; any other missing task was forgotten and stays so.
-
-        Returns:
-            Record ids by step id.
         """
 
         async def step() -> tuple[dict[str, str], list[Change]]:

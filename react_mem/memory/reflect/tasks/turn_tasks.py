@@ -6,9 +6,9 @@ A failed plan never fails the turn; the failure is reported.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NotRequired, Protocol
+from typing import Any, NotRequired
 
 from langchain_core.messages import AnyMessage
 from langgraph.store.base import BaseStore
@@ -24,8 +24,17 @@ from react_mem.memory.merging.transcript import is_users, message_record_id, tex
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Task
-from react_mem.memory.reflect.tasks.planning import SAID, Plan, continues, plan_of
-from react_mem.memory.reflect.tasks.proof import Taken, all_taken, evidence_in, observed, proven
+from react_mem.memory.reflect.tasks.planning import (
+    SAID,
+    Plan,
+    Taken,
+    all_taken,
+    continues,
+    evidence_in,
+    observed,
+    plan_of,
+    proven,
+)
 from react_mem.memory.reflect.tasks.task_store import KeptTask, Step, TaskGraph, TaskKeeper, asks_to_go_on, meant, merge
 from react_mem.memory.scopes.state import StateMemoryStore
 from react_mem.prompts import load_prompt
@@ -42,8 +51,7 @@ _ERROR_CHARS = 120
 def context_of(task: TaskGraph, current: str | None = None, max_tokens: int = MAX_TOKENS) -> str:
     """Return a task in a few lines within a token budget; empty where nothing is left to do.
 
-    Priority has the frontier, from the current step on, then the dependencies, the nearest first. The lines that do not
-    fit are counted.
+    First the frontier, from the current step on, then the dependencies, the nearest first; the rest is counted.
 
     >>> trip = TaskGraph("A trip", (Step("1", "find a flight", status="done"), Step("2", "book it", ("1",))))
     >>> print(context_of(trip))
@@ -54,7 +62,7 @@ def context_of(task: TaskGraph, current: str | None = None, max_tokens: int = MA
     if task.is_over:
         return ""
     ready = task.frontier()
-    order = sorted(ready, key=lambda step: _distance(step, current))
+    order = sorted(ready, key=lambda step: 0 if step.id == current else 1 if current in step.depends_on else 2)
     wanted = [*order, *task.needed_by(step.id for step in order)]
     goal = f"Goal: {flat(task.goal, _LINE_CHARS)}"
     room = max_tokens - count_lines(goal) - count_lines(_rest(len(task.steps)))
@@ -67,12 +75,6 @@ def context_of(task: TaskGraph, current: str | None = None, max_tokens: int = MA
     hidden = sum(step.id not in lines for step in task.steps)
     shown = [lines[step.id] for step in task.steps if step.id in lines]
     return "\n".join([goal, *shown, *([_rest(hidden)] if hidden else [])])
-
-
-def _distance(step: Step, current: str | None) -> int:
-    if step.id == current:
-        return 0
-    return 1 if current in step.depends_on else 2
 
 
 def _line(step: Step, ready: bool) -> str:
@@ -96,12 +98,9 @@ class TaskNotes(TypedDict):
     """The task of a conversation in its checkpoint.
 
     Args:
-        id: Record id of the task.
-        graph: The task graph, as JSON.
         shown: Its text in the prompt; empty for none.
         noted: Number of the turn's steps already applied.
         asked: Number of steps at the last question to the model.
-        current: The step worked on last.
         taken: Ids of the steps that changed in this turn.
         records: Record ids by step id.
         proofs: Words of this conversation used as proof.
@@ -119,22 +118,12 @@ class TaskNotes(TypedDict):
     proofs: NotRequired[Taken]
 
 
-class Tell(Protocol):
-    """Callback for the progress of a turn's task."""
-
-    def __call__(
-        self, status: Literal["ok", "degraded"], message: str, *, graph: Mapping[str, Any] | None = None
-    ) -> None:
-        """Report progress, or a missing plan."""
+Tell = Callable[..., None]
+"""Callback for the progress of a turn's task: called with `ok` or `degraded`, a message, and maybe the `graph`."""
 
 
 class TurnTasks:
-    """The tasks of one agent's turns.
-
-    Args:
-        planner: The small model; None if it cannot plan.
-        tools: Descriptions of the agent's tools by name.
-    """
+    """The tasks of one agent's turns; the planner is the small model, None if it cannot plan."""
 
     tokens = 450
     """Tokens of a task in the prompt: its lines (`MAX_TOKENS`) in their frame."""
@@ -153,14 +142,7 @@ class TurnTasks:
         store: BaseStore | None,
         tell: Tell,
     ) -> TaskNotes | None:
-        """Return the task of a new turn: the earlier one, or a new plan.
-
-        Args:
-            thread: The messages of the conversation, the request last.
-            before: The task of the turn before.
-            identity: The user and the conversation; None without memory.
-            store: The store of memories, if any.
-        """
+        """Return the task of a new turn, the request last in the thread: the earlier one, or a new plan."""
         keeper = self._keeper(identity, store)
         request = text_of(thread[-1])
         taken = before.get("proofs", {}) if before else {}
@@ -210,13 +192,8 @@ class TurnTasks:
     ) -> TaskNotes:
         """Return the task after tool calls.
 
-        Its text in the prompt changes only when the prompt changes anyway or the model was asked. In between the prompt
-        only grows at its end, so provider caches hit.
-
-        Args:
-            goal: The goal of the turn.
-            steps: Its steps.
-            recompressed: True if older steps have just been compressed.
+        Its text in the prompt changes only with the prompt (`recompressed`) or after a question to the model: else
+        the prompt only grows at its end, so provider caches hit.
         """
         if not notes["shown"]:
             return notes
@@ -227,13 +204,26 @@ class TurnTasks:
         try:
             if len(steps) - notes["asked"] >= ASK_EVERY and not after.is_over:
                 notes["asked"] = len(steps)
-                after, notes["proofs"] = await self._asked(notes, goal, steps, after, thread)
+                if self._planner is not None:
+                    plan = await self._planner.ask(plan_of(self._tools, (), goal, after, steps[-ASK_EVERY:]))
+                    asked = next((place for place in reversed(range(len(thread))) if is_users(thread[place])), 0)
+                    plan, notes["proofs"] = await _proven(plan, after, thread[asked:], notes.get("proofs", {}))
+                    after = merge(after, plan.graph) if plan.graph.steps else after
                 fresh = True
         except ExtractionError as error:
             _degrade(tell, error)
         if fresh:
             notes["shown"] = _shown(after, notes["current"])
-        return await self._moved(notes, graph, after, thread, self._keeper(identity, store), tell)
+        if after == graph:
+            return notes
+        taken = [step.id for step in after.steps if (old := graph.step(step.id)) and old.status != step.status]
+        notes |= {"graph": after.to_json(), "taken": list(dict.fromkeys([*notes["taken"], *taken]))}
+        tell("ok", "", graph=notes["graph"])
+        try:
+            return await self._kept(notes, thread, self._keeper(identity, store))
+        except Exception as error:
+            _degrade(tell, error)
+            return notes
 
     def finish(self, notes: TaskNotes) -> TaskNotes:
         """Return the task after the answer: hidden until the next turn, with no step completed by the answer itself."""
@@ -257,47 +247,6 @@ class TurnTasks:
             # what was forgotten meanwhile must not come back from the checkpoint
             kept = await keeper.load(before["id"]) if before else None
             return kept if kept is not None and not kept.graph.is_over else await keeper.find(request)
-
-    async def _asked(
-        self,
-        notes: TaskNotes,
-        goal: str,
-        steps: Sequence[Mapping[str, Any]],
-        task: TaskGraph,
-        thread: Sequence[AnyMessage],
-    ) -> tuple[TaskGraph, Taken]:
-        """Ask the model for the task in the middle of a turn; return it with the words used as proof."""
-        taken = notes.get("proofs", {})
-        if self._planner is None:
-            return task, taken
-        plan = await self._planner.ask(plan_of(self._tools, (), goal, task, steps[-ASK_EVERY:]))
-        asked = next((place for place in reversed(range(len(thread))) if is_users(thread[place])), 0)
-        plan, taken = await _proven(plan, task, thread[asked:], taken)
-        return merge(task, plan.graph) if plan.graph.steps else task, taken
-
-    async def _moved(
-        self,
-        notes: TaskNotes,
-        before: TaskGraph,
-        after: TaskGraph,
-        thread: Sequence[AnyMessage],
-        keeper: TaskKeeper | None,
-        tell: Tell,
-    ) -> TaskNotes:
-        if after == before:
-            return notes
-        taken = [step.id for step in after.steps if (old := before.step(step.id)) and old.status != step.status]
-        moved: TaskNotes = {
-            **notes,
-            "graph": after.to_json(),
-            "taken": list(dict.fromkeys([*notes["taken"], *taken])),
-        }
-        tell("ok", "", graph=moved["graph"])
-        try:
-            return await self._kept(moved, thread, keeper)
-        except Exception as error:
-            _degrade(tell, error)
-            return moved
 
     async def _kept(
         self, notes: TaskNotes, thread: Sequence[AnyMessage], keeper: TaskKeeper | None, *, new: bool = False

@@ -8,10 +8,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from react_mem.memory.reflect.skills.distilling import distil, find
-from react_mem.memory.reflect.skills.plain_words import vocabulary
-from react_mem.memory.reflect.skills.skill_drafts import MAX_CHARS, ProcedureWording, Proposals, SkillEvidence, texts_of
-from react_mem.memory.reflect.skills.traces import MAX_STEPS, MIN_SUPPORT, Trace, procedures
+from react_mem.memory.reflect.skills.distilling import distil, find, vocabulary
+from react_mem.memory.reflect.skills.skill_drafts import (
+    MAX_CHARS,
+    MAX_STEPS,
+    MIN_SUPPORT,
+    ProcedureWording,
+    Proposals,
+    SkillEvidence,
+    Trace,
+    procedures,
+    texts_of,
+)
 from tests.support.learning import TOOLS, trace
 
 BUYING = "search compare stock order"

@@ -23,8 +23,7 @@ from react_mem.memory.model.records import now
 from react_mem.memory.model.skills import Skill, Worths
 from react_mem.memory.opening import open_memory
 from react_mem.memory.reflect.driver import Report, run
-from react_mem.memory.reflect.skills.learner import Learning
-from react_mem.memory.reflect.skills.outcomes import record_turn
+from react_mem.memory.reflect.skills.learner import Learning, record_turn
 from react_mem.memory.scopes import steps_to_experience
 from react_mem.memory.work.items import Work, listen
 from tests.support.imported import but_for_origin

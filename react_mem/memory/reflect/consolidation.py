@@ -1,10 +1,15 @@
-"""Consolidation: generalisations over many memories become knowledge."""
+"""Consolidation: generalisations over many facts and episodes become knowledge, counted by rules or drawn by a model.
+
+Knowledge names its sources and depends on them: the batch that ends a source also ends the knowledge or lowers its
+count of proofs. The rest is redrawn behind the turns.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import defaultdict
+import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,8 +18,8 @@ from typing import Any, cast, get_args
 from langgraph.store.base import BaseStore, Op, SearchItem, SearchOp
 
 from react_mem.memory.language import denial_of
-from react_mem.memory.language.comparison import missing, share
-from react_mem.memory.language.folding import normalise
+from react_mem.memory.language.comparison import content_words, missing, share, word_ends
+from react_mem.memory.language.folding import fold, normalise
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.answers import object_schema
@@ -28,7 +33,154 @@ from react_mem.memory.model.origins import lowest
 from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Episode, Fact, Level, now
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
-from react_mem.memory.reflect.knowledge.counting import Drawn, counted
+
+# Countable regularities: facts with a common beginning, repeated goals with one outcome, repeated lessons.
+
+MIN_TIMES = 3
+"""Twice is a coincidence."""
+
+_SHOWN = 8
+"""Latest examples in one text, a line of the prompt."""
+
+MAX_SOURCES = 50
+_MIN_BEGINNING, _MAX_BEGINNING = 2, 8
+"""Words of a common beginning: one, such as "I", says nothing."""
+
+_MAX_REST = 60
+"""Characters after the beginning: they become one item of a list."""
+
+_MARKS = " .!?;:,…。！？、，"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Knowledge before it is a record: `proofs` and `against` count all memories for and against it.
+
+    `key` is its identity while the text changes; empty where the text is the identity.
+    """
+
+    form: Form
+    about: str
+    text: str
+    source_ids: tuple[str, ...]
+    proofs: int
+    against: int = 0
+    made_by: str = "rules"
+    key: str = ""
+
+
+def counted(facts: Sequence[Fact], former: Sequence[Fact], episodes: Sequence[Episode]) -> list[Drawn]:
+    """Return the regularities of current facts and episodes; former facts count against them."""
+    return [*_of_facts(facts, former), *_of_goals(episodes), *_of_lessons(episodes)]
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A fact with its text in NFKC form and its folded words, each with its end in the text."""
+
+    fact: Fact
+    text: str
+    words: Sequence[tuple[str, int]]
+
+    @classmethod
+    def of(cls, fact: Fact) -> _Said:
+        return cls(fact, unicodedata.normalize("NFKC", fact.text), word_ends(fact.text))
+
+    @property
+    def beginnings(self) -> list[_Beginning]:
+        """The subject with the first words of the fact, the shortest beginning first."""
+        about, words = normalise(self.fact.about), [word for word, _ in self.words]
+        return [(about, *words[:count]) for count in range(_MIN_BEGINNING, min(len(words), _MAX_BEGINNING + 1))]
+
+    def parts(self, beginning: _Beginning) -> tuple[str, str]:
+        _, end = self.words[len(beginning) - 2]
+        return self.text[:end].strip(_MARKS), self.text[end:].strip(_MARKS)
+
+    def rest(self, beginning: _Beginning) -> tuple[str, ...]:
+        return tuple(word for word, _ in self.words[len(beginning) - 1 :])
+
+
+_Beginning = tuple[str, ...]
+
+
+def _of_facts(facts: Sequence[Fact], former: Sequence[Fact]) -> Iterable[Drawn]:
+    over = Counter(beginning for fact in former for beginning in _Said.of(fact).beginnings)
+    alike: defaultdict[_Beginning, list[_Said]] = defaultdict(list)
+    for said in map(_Said.of, facts):
+        for beginning in said.beginnings:
+            if 0 < len(said.parts(beginning)[1]) <= _MAX_REST:
+                alike[beginning].append(said)
+    counted_: set[str] = set()
+    # what has more words in common says more: a fact counts there
+    for beginning, members in sorted(alike.items(), key=lambda pair: (-len(pair[0]), pair[0])):
+        left = [said for said in members if said.fact.id not in counted_]
+        latest = sorted(left, key=lambda said: (said.fact.said_at, said.fact.id), reverse=True)
+        things = {said.rest(beginning): said for said in reversed(latest)}
+        # "I have a" has no word that says anything
+        if len(things) < MIN_TIMES or not content_words(latest[0].parts(beginning)[0]):
+            continue
+        counted_ |= {said.fact.id for said in latest}
+        listed = sorted(things.values(), key=lambda said: (said.fact.said_at, said.fact.id), reverse=True)[:_SHOWN]
+        start, _ = listed[0].parts(beginning)
+        about = "" if beginning[0] == "user" else f"{listed[0].fact.about.strip()}: "
+        yield Drawn(
+            form="pattern",
+            about=beginning[0],
+            text=f"{about}{start}: {', '.join(said.parts(beginning)[1] for said in listed)}",
+            source_ids=tuple(said.fact.id for said in latest[:MAX_SOURCES]),
+            proofs=len(latest),
+            against=over[beginning],
+            key=f"begins {' '.join(beginning[1:])}",
+        )
+
+
+def _of_goals(episodes: Sequence[Episode]) -> Iterable[Drawn]:
+    goals: defaultdict[str, list[Episode]] = defaultdict(list)
+    for episode in episodes:
+        if key := _words(episode.goal):
+            goals[key].append(episode)
+    for key, members in sorted(goals.items()):
+        ends = Counter(_words(episode.outcome) for episode in members if episode.outcome)
+        end, times = min(ends.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0))
+        alike = [episode for episode in members if end and _words(episode.outcome) == end]
+        if times < MIN_TIMES:
+            continue
+        last = max(alike, key=lambda episode: (episode.created_at, episode.id))
+        yield Drawn(
+            form="pattern",
+            about="user",
+            text=f"{last.goal.strip().rstrip('.')}: {last.outcome.strip()}",
+            source_ids=_latest(alike),
+            proofs=times,
+            against=len(members) - times,
+            key=f"goal {key}",
+        )
+
+
+def _of_lessons(episodes: Sequence[Episode]) -> Iterable[Drawn]:
+    lessons: defaultdict[str, dict[str, Episode]] = defaultdict(dict)
+    worded: dict[str, str] = {}
+    for episode in sorted(episodes, key=lambda episode: (episode.created_at, episode.id)):
+        for lesson in episode.lessons:
+            if key := normalise(lesson):
+                lessons[key][episode.id] = episode
+                worded[key] = lesson.strip()
+    for key, members in sorted(lessons.items()):
+        if len(members) >= MIN_SOURCES:
+            yield Drawn("rule", "user", worded[key], _latest(members.values()), len(members), key=f"lesson {key}")
+
+
+def _latest(episodes: Iterable[Episode]) -> tuple[str, ...]:
+    ordered = sorted(episodes, key=lambda episode: (episode.created_at, episode.id), reverse=True)
+    return tuple(episode.id for episode in ordered[:MAX_SOURCES])
+
+
+def _words(text: str) -> str:
+    """Return the sorted content words of a text, a key for equal statements."""
+    return " ".join(sorted(map(fold, content_words(text)))) or normalise(text)
+
+
+# Consolidation: generalisations over many memories become knowledge.
 
 # Groups of related memories among the latest facts and episodes of a user.
 
@@ -44,13 +196,7 @@ _MAX_SUMMARIES = 1_000
 
 @dataclass(frozen=True)
 class Evidence:
-    """A fact or an episode as evidence.
-
-    Args:
-        about: The subject.
-        text: The text; of a fact the user's own words.
-        at: When it was last said.
-    """
+    """A fact, in the user's own words, or an episode as evidence, and when it was last said."""
 
     id: str
     about: str
@@ -60,13 +206,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Memories:
-    """Memories of a run.
-
-    Args:
-        facts: Current facts that a model extracted.
-        former: Facts that have ended.
-        summaries: For each message id, the id of the summary that covers the message.
-    """
+    """Memories of a run: extracted facts, ended ones, episodes, and the id of the summary by message."""
 
     facts: Sequence[Fact] = ()
     former: Sequence[Fact] = ()
@@ -81,9 +221,6 @@ class Memories:
             *(Evidence(one.id, "user", one.text, one.created_at) for one in self.episodes),
         ]
         return sorted(found, key=lambda one: (one.at, one.id))
-
-    def summaries_of(self, sources: Iterable[str]) -> list[str]:
-        return sorted({self.summaries[source] for source in sources if source in self.summaries})
 
 
 async def read_memories(store: BaseStore, user_id: str) -> Memories:
@@ -180,7 +317,14 @@ def question_about(group: Sequence[Evidence], model: str) -> ModelQuestion[Check
         {"id": alias, "date": f"{one.at:%Y-%m-%d}", **({} if _is_user(one) else {"about": one.about}), "text": one.text}
         for alias, one in aliases.items()
     ]
-    return ModelQuestion("consolidate_facts", as_lines("memories", shown), _schema(list(aliases)), read)
+    item = {
+        "sources": {"type": "array", "items": {"type": "string", "enum": list(aliases)}},
+        "form": {"type": "string", "enum": list(_FORMS)},
+        "text": {"type": "string"},
+    }
+    items = {"items": {"type": "array", "items": object_schema(item)}}
+    schema = object_schema(items, "knowledge", "What the memories come to together.")
+    return ModelQuestion("consolidate_facts", as_lines("memories", shown), schema, read)
 
 
 def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:
@@ -213,18 +357,6 @@ def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:
 
 def _is_user(one: Evidence) -> bool:
     return normalise(one.about) == "user"
-
-
-def _schema(aliases: Sequence[str]) -> dict[str, Any]:
-    item = object_schema(
-        {
-            "sources": {"type": "array", "items": {"type": "string", "enum": list(aliases)}},
-            "form": {"type": "string", "enum": list(_FORMS)},
-            "text": {"type": "string"},
-        }
-    )
-    items = {"items": {"type": "array", "items": item}}
-    return object_schema(items, "knowledge", "What the memories come to together.")
 
 
 _MAX_LINKS = 8
@@ -284,7 +416,7 @@ def _record(
     before = known.get(id_)
     cited = {*drawn.source_ids}
     sources = [one for one in (*memories.facts, *memories.episodes) if one.id in cited]
-    messages = [source for one in sources for source in one.source_ids]
+    summaries = {memories.summaries[id_] for one in sources for id_ in one.source_ids if id_ in memories.summaries}
     return Knowledge(
         id=id_,
         text=drawn.text,
@@ -293,7 +425,7 @@ def _record(
         proofs=drawn.proofs,
         confidence=confidence(drawn.proofs, drawn.against),
         made_by=drawn.made_by,
-        links=tuple(Reference(to=one) for one in memories.summaries_of(messages)[:_MAX_LINKS]),
+        links=tuple(Reference(to=one) for one in sorted(summaries)[:_MAX_LINKS]),
         created_at=before.created_at if before is not None else now(),
         session_id="",
         agent_id=before.agent_id if before is not None else agent_id,
@@ -304,9 +436,7 @@ def _record(
 
 def _is_known(record: Knowledge, known: Iterable[Knowledge]) -> bool:
     """Return true if a model has already drawn knowledge of the same form from the same memories."""
-    if record.made_by == "rules":
-        return False
-    return any(
+    return record.made_by != "rules" and any(
         one.id != record.id and one.form == record.form and set(record.source_ids) <= set(one.source_ids)
         for one in known
         if one.made_by != "rules"
