@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from cachetools import LRUCache
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
@@ -36,13 +35,7 @@ def root_of(id_: str, after: Mapping[str, str]) -> str:
 
 
 def left_behind(after: Mapping[str, str], tip: str, shown: Collection[str] = ()) -> set[str]:
-    """Return the messages of the same trees that are not on the path.
-
-    Args:
-        after: The predecessor of each message.
-        tip: The last message of the path.
-        shown: Further messages that count as on the path.
-    """
+    """Return the messages of the same trees that are not on the path to the tip, nor shown."""
     on_path = {*shown, *_line(tip, after)}
     roots = {root_of(id_, after) for id_ in {tip, *shown}}
     return {id_ for id_ in after if id_ not in on_path and root_of(id_, after) in roots}
@@ -89,19 +82,6 @@ def _line(id_: str, after: Mapping[str, str]) -> list[str]:
 # Marks by which a fork of a conversation is noticed: bookkeeping of an owner, not memories.
 
 
-@dataclass(frozen=True)
-class Marks:
-    """Position of memory in a conversation.
-
-    Args:
-        tip: The record of the last message of the last finished turn; empty if there is none.
-        trunk: The thread's messages from before predecessors were noted.
-    """
-
-    tip: str = ""
-    trunk: tuple[str, ...] = ()
-
-
 def branch_key(session_id: str) -> str:
     """Return the bookkeeping key of a conversation's tip."""
     return record_id("branch", session_id)
@@ -133,12 +113,15 @@ def without_marks(user_id: str, session_id: str) -> list[Change]:
     return [PutOp(namespace, key(session_id), None) for key in (branch_key, trunk_key)]
 
 
-async def read_marks(store: BaseStore, user_id: str, session_id: str) -> Marks:
-    """Return the position of memory in a conversation."""
+async def read_marks(store: BaseStore, user_id: str, session_id: str) -> tuple[str, list[str]]:
+    """Return the tip of a conversation, the record of the last message of its last finished turn, and its trunk.
+
+    The tip is empty if there is none. The trunk is the thread's messages from before predecessors were noted.
+    """
     namespace = meta_namespace(user_id)
     found = await store.abatch([GetOp(namespace, key(session_id)) for key in (branch_key, trunk_key)])
     branch, trunk = (item if isinstance(item, Item) else None for item in found)
-    return Marks(tip_of(branch), tuple(trunk.value["trunk"]) if trunk is not None else ())
+    return tip_of(branch), trunk.value["trunk"] if trunk is not None else []
 
 
 def forgotten_branches(user_id: str, session_id: str, aside: Iterable[Item]) -> list[Change]:
@@ -147,24 +130,24 @@ def forgotten_branches(user_id: str, session_id: str, aside: Iterable[Item]) -> 
     return [*(PutOp(item.namespace, item.key, None) for item in gone), *without_marks(user_id, session_id)]
 
 
-# Cache of where conversations stand, in the process: what a write expects to find, which the write itself checks.
-
 _MOST = 10_000
 """Conversations cached, at some three hundred bytes each."""
 
 
-class KnownTips(OrderedDict[tuple[str, str], str]):
-    """LRU cache of tips by owner and conversation; the latest used comes last."""
+class KnownTips(LRUCache[tuple[str, str], str]):
+    """Tips of this process by owner and conversation: what a write expects to find, and checks itself."""
+
+    def __init__(self) -> None:
+        super().__init__(_MOST)
 
 
 def note_tip(store: BaseStore, user_id: str, session_id: str, tip: str | None) -> None:
     """Cache the tip of a conversation: empty if memory has none, None to drop the entry."""
     tips = kept_with(store, KnownTips)
-    tips.pop((user_id, session_id), None)
-    if tip is not None:
+    if tip is None:
+        tips.pop((user_id, session_id), None)
+    else:
         tips[user_id, session_id] = tip
-    while len(tips) > _MOST:
-        tips.popitem(last=False)
 
 
 def known_tip(store: BaseStore, user_id: str, session_id: str) -> str | None:
@@ -200,13 +183,10 @@ def has_thread(config: RunnableConfig) -> bool:
 
 
 async def was_on_thread(config: RunnableConfig, session_id: str, tip: str, *, blocking: bool = False) -> bool:
-    """Return true if the checkpoints of this run's thread hold a message.
+    """Return true if the checkpoints of this run's thread hold the record of a message.
 
-    Asked only if memory has a conversation and the thread holds nothing of it.
-
-    Args:
-        tip: The record of the message.
-        blocking: True outside of an event loop, where the checkpointer is synchronous.
+    Asked only if memory has a conversation and the thread holds nothing of it. `blocking` is true outside of an event
+    loop, where the checkpointer is synchronous.
     """
     if not has_thread(config):
         return False

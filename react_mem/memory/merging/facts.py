@@ -105,8 +105,7 @@ async def write_facts(
 ) -> list[Fact]:
     """Reconcile operations with the stored facts, write the changes, and return the facts that are new or have changed.
 
-    Raises:
-        WriteConflict: If other writers of the owner were faster every time.
+    Raises `WriteConflict` if other writers of the owner were faster every time.
     """
 
     async def step() -> tuple[list[Fact], list[Change]]:

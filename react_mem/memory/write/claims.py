@@ -14,7 +14,6 @@ from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of, scrub
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE, PENDING
-from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Fact, Message, now
 from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
@@ -83,10 +82,9 @@ def in_short(failure: Exception) -> str:
 
 @dataclass(frozen=True)
 class ClaimableTurns:
-    """Turns that wait for extraction.
+    """Turns that wait for extraction; `due` ones are of one conversation.
 
     Args:
-        due: Those to extract now, of one conversation.
         more: True if others are due.
         wishes: Requests to forget that a crash left, from the same round trip.
         alone: True if nothing else of this conversation waits with the agent.
@@ -118,6 +116,44 @@ async def waiting(session: Session) -> ClaimableTurns:
     return ClaimableTurns(due, len(mine) + len(left) > len(due), wishes, alone)
 
 
+@dataclass(frozen=True)
+class Claim:
+    """Turns of one conversation that a worker has claimed."""
+
+    session: Session
+    due: Sequence[PendingTurn]
+    worker: str
+
+    async def still_mine(self) -> list[PendingTurn]:
+        """Return the turns still claimed by this worker, as stored; others take over once a claim runs out."""
+        known = {str(value["id"]): value for value in await self.session.memory.pending(self.session.user_id)}
+        stored = [PendingTurn.from_value(known[turn.id]) for turn in self.due if turn.id in known]
+        return [turn for turn in stored if turn.claimed_by == self.worker]
+
+    async def release(self, failure: Exception | None = None) -> None:
+        """Release the claims of turns that could not be finished; without a failure the attempt was broken off."""
+
+        async def step() -> tuple[None, list[Change]]:
+            return None, given_back(self.session.user_id, await self.still_mine(), failure)
+
+        await transact(self.session.memory.store, self.session.user_id, step)
+        self.count_parked(failure)
+
+    async def finish(self) -> None:
+        """Delete the notes of turns from which nothing is extracted."""
+
+        async def step() -> tuple[None, list[Change]]:
+            return None, done_with(self.session.user_id, await self.still_mine())
+
+        await transact(self.session.memory.store, self.session.user_id, step)
+
+    def count_parked(self, failure: Exception | None) -> None:
+        """Count the turns that are parked after a failure."""
+        parked = sum(freed(turn, failure).failures >= MAX_FAILURES for turn in self.due)
+        if failure and parked:
+            telemetry.count("extraction.changes", parked, change="parked")
+
+
 async def claim(session: Session, worker: str) -> ClaimableTurns:
     """Claim the turns to extract now, for a worker."""
 
@@ -130,55 +166,23 @@ async def claim(session: Session, worker: str) -> ClaimableTurns:
     return await transact(session.memory.store, session.user_id, step)
 
 
-async def still_mine(session: Session, due: Sequence[PendingTurn], worker: str) -> list[PendingTurn]:
-    """Return the turns still claimed by this worker, as stored; others take over once a claim runs out."""
-    known = {str(value["id"]): value for value in await session.memory.pending(session.user_id)}
-    stored = [PendingTurn.from_value(known[turn.id]) for turn in due if turn.id in known]
-    return [turn for turn in stored if turn.claimed_by == worker]
-
-
-async def release(
-    session: Session, due: Sequence[PendingTurn], worker: str, *, failure: Exception | None = None
-) -> None:
-    """Release the claims of turns that could not be finished; without a failure the attempt was broken off."""
-
-    async def step() -> tuple[None, list[Change]]:
-        return None, given_back(session, await still_mine(session, due, worker), failure)
-
-    await transact(session.memory.store, session.user_id, step)
-    count_parked(due, failure)
-
-
-async def finish(session: Session, due: Sequence[PendingTurn], worker: str) -> None:
-    """Delete the notes of turns from which nothing is extracted."""
-
-    async def step() -> tuple[None, list[Change]]:
-        mine = await still_mine(session, due, worker)
-        return None, [delete(session.user_id, PENDING, turn.id) for turn in mine]
-
-    await transact(session.memory.store, session.user_id, step)
-
-
-def given_back(session: Session, mine: Sequence[PendingTurn], failure: Exception | None) -> list[Change]:
+def given_back(user_id: str, mine: Sequence[PendingTurn], failure: Exception | None) -> list[Change]:
     """Return the writes that release claims."""
-    return [put(session.user_id, freed(turn, failure)) for turn in mine]
+    return [put(user_id, freed(turn, failure)) for turn in mine]
 
 
-def count_parked(due: Sequence[PendingTurn], failure: Exception | None) -> None:
-    """Count the turns that are parked after a failure."""
-    parked = sum(freed(turn, failure).failures >= MAX_FAILURES for turn in due)
-    if failure and parked:
-        telemetry.count("extraction.changes", parked, change="parked")
+def done_with(user_id: str, mine: Sequence[PendingTurn]) -> list[Change]:
+    """Return the deletes of the notes of turns."""
+    return [delete(user_id, PENDING, turn.id) for turn in mine]
 
 
 async def offer_unread(session: Session) -> None:
     """Queue the messages of statements that no model has read, each once, like those of a new turn."""
-    memory, user_id, agent_id = session.memory, session.user_id, session.agent_id
-    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    unread = {"kind": FACT.name, "unread": True, "agent_id": agent_id}
+    memory, user_id = session.memory, session.user_id
+    unread = {"kind": FACT.name, "unread": True, "agent_id": session.agent_id}
 
     async def step() -> tuple[None, list[Change]]:
-        found = await memory.store.asearch(namespace, filter=unread, limit=_AT_ONCE, refresh_ttl=False)
+        found = await memory.store.asearch(FACT.namespace(user_id), filter=unread, limit=_AT_ONCE, refresh_ttl=False)
         facts = [Fact.from_value(item.value) for item in found]
         if not facts:
             return None, []
@@ -188,10 +192,10 @@ async def offer_unread(session: Session) -> None:
         values = (await memory.records(user_id, MemoryScope.DIALOG, ids)).values()
         said = [Message.from_value(value) for value in values if MESSAGE.matches(value)]
         changes = [put(user_id, fact.model_copy(update={"unread": False})) for fact in facts]
-        changes += [put(user_id, _waiting(message, agent_id)) for message in said]
+        changes += [put(user_id, _waiting(message, session.agent_id)) for message in said]
         at = int(now().timestamp() * 1000)
         for session_id in dict.fromkeys(message.session_id for message in said):
-            work = Work(kind="extract", agent=agent_id, session=session_id, due_at=at)
+            work = Work(kind="extract", agent=session.agent_id, session=session_id, due_at=at)
             changes.append(put_work(user_id, work))
         return None, changes
 

@@ -14,7 +14,7 @@ from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import known_as, reconcile, stated
 from react_mem.memory.merging.restating import ways
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import FACT, PENDING
+from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.operations import Extraction, Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import ProfileValue
@@ -24,7 +24,7 @@ from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write import drafts
 from react_mem.memory.write.chain import preferences_among
-from react_mem.memory.write.claims import count_parked, given_back, in_short, still_mine
+from react_mem.memory.write.claims import Claim, done_with, given_back, in_short
 from react_mem.memory.write.drafts import Stamp, settle_verbatim
 from react_mem.memory.write.session import Session, TurnReport, grant_wishes, wish_changes
 
@@ -32,7 +32,6 @@ from react_mem.memory.write.session import Session, TurnReport, grant_wishes, wi
 
 _SAYS = 0.5
 """Share of an instruction's words in a fact that says the same."""
-
 
 _MOST_WORDS = 24
 """Most keywords that one extraction adds to a message: those of two facts."""
@@ -46,45 +45,35 @@ async def marked(session: Session, extraction: Extraction, facts: Sequence[Fact]
         for source in operation.source_ids if operation.topic else ():
             topics[source] = f"{topics.get(source, '')} {operation.topic}"
     found = await session.messages({*extraction.standing, *over, *topics})
-    changed = [
-        _marked(_found_by(message, topics.get(message.id, "")), message.id in extraction.standing, over.get(message.id))
-        for message in found
-    ]
+    changed = [_marked(one, topics.get(one.id, ""), one.id in extraction.standing, over.get(one.id)) for one in found]
     return [put(session.user_id, new) for old, new in zip(found, changed, strict=True) if new != old]
 
 
-def _found_by(message: Message, topic: str) -> Message:
-    new = missing(topic, [message.text, message.keywords])[:_MOST_WORDS]
-    words = " ".join(filter(None, [message.keywords, *new]))
-    return message if not new or message.role != "user" else message.model_copy(update={"keywords": words})
-
-
-def _marked(message: Message, stands: bool, over: Fact | None) -> Message:
-    if message.role != "user" or message.origin is not Origin.USER:
+def _marked(message: Message, topic: str, stands: bool, over: Fact | None) -> Message:
+    if message.role != "user":
         return message
-    if over is not None and message.standing and _says(message, over):
-        return message.model_copy(update={"standing": ""})
+    if new := missing(topic, [message.text, message.keywords])[:_MOST_WORDS]:
+        message = message.model_copy(update={"keywords": " ".join(filter(None, [message.keywords, *new]))})
+    if message.origin is not Origin.USER:
+        return message
+    if over is not None and message.standing:
+        order = standing_in(message.content if isinstance(message.content, str) else message.text)
+        if share(order.said if order is not None else message.text, [over.text, over.quote]) >= _SAYS:
+            return message.model_copy(update={"standing": ""})
     if stands and not message.standing:
         return message.model_copy(update={"standing": "instruction"})
     return message
 
 
-def _says(message: Message, fact: Fact) -> bool:
-    found = standing_in(message.content if isinstance(message.content, str) else message.text)
-    said = found.said if found is not None else message.text
-    return share(said, [fact.text, fact.quote]) >= _SAYS
-
-
 async def commit(
-    session: Session,
-    due: Sequence[PendingTurn],
+    claim: Claim,
     messages: Sequence[Message],
     shown: Sequence[Message],
     extraction: Extraction,
     related: Sequence[Fact],
-    worker: str,
 ) -> TurnReport:
     """Write an extraction and delete the notes of its turns, in one batch; `shown` and `related` were in the prompt."""
+    session = claim.session
     user_id, stamp = session.user_id, session.stamp()
     # what is drawn from a message before the turn was said then, and not now
     said = {message.id: message for message in shown}
@@ -97,10 +86,10 @@ async def commit(
     wished = wish_changes(user_id, session.agent_id, extraction.ops, said)
 
     async def step() -> tuple[TurnReport, list[Change]]:
-        mine = await still_mine(session, due, worker)
-        if len(mine) < len(due):
+        mine = await claim.still_mine()
+        if len(mine) < len(claim.due):
             # some were forgotten, or left behind with their branch: what was read of them is not to be written
-            return TurnReport(calls=extraction.calls, waiting=len(mine)), given_back(session, mine, None)
+            return TurnReport(calls=extraction.calls, waiting=len(mine)), given_back(user_id, mine, None)
         stored = await load_facts(session.memory.store, user_id, extraction.ops, spoken, verbatim_in=session.session_id)
         facts, kept, changes = await settled(
             session, extraction.ops, stored, said, unread=unread, beside=stored.values(), read=read, at=stamp.at
@@ -108,8 +97,7 @@ async def commit(
         changes += await _told(session, extraction, mine, messages, stamp, [*facts, *kept])
         changes += await marked(session, extraction, facts)
         learnt, refused = await _profile(session, extraction, stamp, said)
-        changes += [*learnt, *wished]
-        changes += [delete(user_id, PENDING, turn.id) for turn in mine]
+        changes += [*learnt, *wished, *done_with(user_id, mine)]
         whole = {fact.id: fact for fact in (*facts, *kept)}.values()
         news = [fact for fact in whole if _is_news(fact, stored.get(fact.id))]
         report = TurnReport(
@@ -125,21 +113,19 @@ async def commit(
     return report + TurnReport(problem=await grant_wishes(session.memory.store, user_id)) if wished else report
 
 
-async def commit_telling(
-    session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], told: Extraction, worker: str
-) -> TurnReport:
+async def commit_telling(claim: Claim, messages: Sequence[Message], told: Extraction) -> TurnReport:
     """Write the episode and the summary of turns but no facts, and delete their notes."""
+    session, user_id = claim.session, claim.session.user_id
     stamp = session.stamp()
 
     async def step() -> tuple[TurnReport, list[Change]]:
-        mine = await still_mine(session, due, worker)
-        if len(mine) < len(due):
-            return TurnReport(calls=told.calls, waiting=len(mine)), given_back(session, mine, None)
+        mine = await claim.still_mine()
+        if len(mine) < len(claim.due):
+            return TurnReport(calls=told.calls, waiting=len(mine)), given_back(user_id, mine, None)
         changes = await _told(session, told, mine, messages, stamp, ())
-        changes += [delete(session.user_id, PENDING, turn.id) for turn in mine]
-        return TurnReport(calls=told.calls), changes
+        return TurnReport(calls=told.calls), [*changes, *done_with(user_id, mine)]
 
-    return await transact(session.memory.store, session.user_id, step)
+    return await transact(session.memory.store, user_id, step)
 
 
 async def settled(
@@ -156,15 +142,13 @@ async def settled(
 ) -> tuple[list[Fact], list[Fact], list[Change]]:
     """Reconcile operations with the stored facts and the verbatim ones.
 
+    Returns the facts that change, those that stay verbatim, and the writes.
+
     Args:
-        stored: The facts the operations may be about, by id.
         unread: Clauses without a label, as verbatim facts.
         beside: Further facts to settle the verbatim ones with.
         read: The ids of the messages that were read.
         concludes: True at the end of a conversation: remaining verbatim facts are not looked at again.
-
-    Returns:
-        The facts that change, those that stay verbatim, and the writes.
     """
     facts = await asyncio.to_thread(
         reconcile, operations, stored, at=at, session_id=session.session_id, agent_id=session.agent_id, said=said
@@ -218,57 +202,37 @@ async def _told(
 
 
 async def keep_verbatim(
-    session: Session,
-    due: Sequence[PendingTurn],
-    messages: Sequence[Message],
-    worker: str,
-    *,
-    failure: ExtractionError | None = None,
+    claim: Claim, messages: Sequence[Message], failure: ExtractionError | None = None
 ) -> TurnReport:
     """Store the user's statements verbatim: for good without a model, else until the model works again."""
-    error = in_short(failure) if failure else ""
-    verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, session.stamp())
-    more = await _more_said(verbatim, messages)
+    session = claim.session
 
     async def step() -> tuple[TurnReport, list[Change]]:
-        mine = await still_mine(session, due, worker)
-        if len(mine) < len(due):
+        mine = await claim.still_mine()
+        if len(mine) < len(claim.due):
             # forgotten meanwhile, left behind, or read by somebody else
-            return TurnReport(problem=error, waiting=len(mine)), given_back(session, mine, None)
-        added, changes = await _verbatim_changes(session, verbatim, {}, read=failure is not None)
-        if failure is not None:
-            changes += given_back(session, mine, failure)
-        else:
-            changes += [delete(session.user_id, PENDING, turn.id) for turn in mine]
-        problem = "; ".join(filter(None, [error, more]))
-        return TurnReport(stored=added, waiting=len(mine) if failure else 0, problem=problem), changes
+            problem = in_short(failure) if failure else ""
+            return TurnReport(problem=problem, waiting=len(mine)), given_back(session.user_id, mine, None)
+        return await kept_at_once(session, mine, messages, {}, failure)
 
     report = await transact(session.memory.store, session.user_id, step)
-    count_parked(due, failure)
+    claim.count_parked(failure)
     return report
 
 
 async def kept_at_once(
-    session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], known: Mapping[str, Fact | None]
+    session: Session,
+    due: Sequence[PendingTurn],
+    messages: Sequence[Message],
+    known: Mapping[str, Fact | None],
+    failure: ExtractionError | None = None,
 ) -> tuple[TurnReport, list[Change]]:
     """Return the user's statements as verbatim facts, with their writes, for a step that has read the turns itself.
 
-    `known` holds facts looked up already, None for a missing one.
+    Without a failure no model has been asked: such statements are queued once there is one (see `offer_unread`). After
+    one the turns wait for the model. `known` has facts looked up already, None for a missing one.
     """
     verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, session.stamp())
-    more = await _more_said(verbatim, messages)
-    added, changes = await _verbatim_changes(session, verbatim, known, read=False)
-    changes += [delete(session.user_id, PENDING, turn.id) for turn in due]
-    return TurnReport(stored=added, problem=more), changes
-
-
-async def _verbatim_changes(
-    session: Session, verbatim: Sequence[Fact], known: Mapping[str, Fact | None], *, read: bool
-) -> tuple[list[str], list[Change]]:
-    """Return the new texts among statements, and the writes.
-
-    Without `read` no model has been asked: such statements are queued once there is one (see `offer_unread`).
-    """
     found = {id_: fact for id_, fact in known.items() if fact is not None}
     # what has taken a fact in says it now
     sought = [f.id for f in verbatim if f.id not in known or (f.id in found and found[f.id].superseded_by)]
@@ -277,12 +241,19 @@ async def _verbatim_changes(
     for fact in verbatim:
         there = {**stored, **kept}
         kept |= stated(there, known_as(fact, there.get(fact.id), there.values()), fact)
-    if not read:
+    if failure is None:
         said = {source for fact in verbatim for source in fact.source_ids}
         new = {id_: f for id_, f in kept.items() if f != stored.get(id_) and not said.isdisjoint(f.source_ids)}
         kept |= {id_: f.model_copy(update={"unread": True}) for id_, f in new.items()}
     changes = [put(session.user_id, f) for f in kept.values() if f != stored.get(f.id)]
-    return [fact.text for id_, fact in kept.items() if id_ not in stored], changes
+    changes += given_back(session.user_id, due, failure) if failure else done_with(session.user_id, due)
+    problems = [in_short(failure) if failure else "", await _more_said(verbatim, messages)]
+    report = TurnReport(
+        stored=[fact.text for id_, fact in kept.items() if id_ not in stored],
+        waiting=len(due) if failure else 0,
+        problem="; ".join(filter(None, problems)),
+    )
+    return report, changes
 
 
 async def _profile(

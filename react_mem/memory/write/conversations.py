@@ -46,12 +46,9 @@ _CALLS = 5
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Window of a conversation for one model call.
+    """Window of a conversation for one model call: messages of which those in `read` are extracted from.
 
-    Args:
-        read: The ids of those to extract from; the others are context.
-        before: Links of the chain in place of all earlier messages.
-        last: True if it concludes the conversation.
+    `before` has links of the chain in place of all earlier messages; the last window concludes the conversation.
     """
 
     messages: Sequence[Message]
@@ -111,7 +108,11 @@ async def _windows(turns: Turns, messages: Sequence[Message]) -> list[_Stretch]:
     start = len(messages) - MAX_MESSAGES + 2 * _ENDS
     last = messages[start:]
     windows = await _open_stretches(turns, messages, start) if turns.memory.policy.extracts else []
-    before = await _summed_up(turns, last[0])
+    # links of the chain before it: summaries, and messages without one
+    chain = await load_chain(turns.memory, turns.user_id, turns.session_id)
+    told = [entry for entry in chain.entries if entry.first_turn < last[0].turn] if chain is not None else []
+    # folded, a chain is shorter than that; else its beginning says what was wanted
+    before = told if len(told) <= 2 * _ENDS else [*told[:_ENDS], *told[-_ENDS:]]
     return [*windows, _Stretch(last, {message.id for message in last}, before, last=True)]
 
 
@@ -132,14 +133,6 @@ async def _open_stretches(turns: Turns, messages: Sequence[Message], end: int) -
             first = max(place - _OVERLAP, 0)
         read, number = [*read, message.id], number + many
     return [*windows, _Stretch(messages[first : first + MAX_MESSAGES], read)] if read else windows
-
-
-async def _summed_up(turns: Turns, first: Message) -> list[ChainEntry]:
-    """Return the links of the chain before a message: summaries, and messages without one."""
-    chain = await load_chain(turns.memory, turns.user_id, turns.session_id)
-    told = [entry for entry in chain.entries if entry.first_turn < first.turn] if chain is not None else []
-    # folded, a chain is shorter than that; else its beginning says what was wanted
-    return told if len(told) <= 2 * _ENDS else [*told[:_ENDS], *told[-_ENDS:]]
 
 
 async def _conclude(
@@ -198,10 +191,9 @@ async def _episode(turns: Turns, window: _Stretch, extraction: Extraction) -> li
     made = drafts.episode(replace(extraction.episode, milestone=""), sources, turns.stamp())
     # one a conversation: concluded again, with what was said since, it replaces what was recorded
     id_ = EPISODE.id(str(Level.CONVERSATION), turns.session_id)
-    chain = await load_chain(turns.memory, turns.user_id, turns.session_id)
     return [
         put(turns.user_id, made.model_copy(update={"id": id_, "level": Level.CONVERSATION})),
-        *await told_of_in_chain(turns.memory, turns.user_id, chain, id_),
+        *await told_of_in_chain(turns, id_),
     ]
 
 

@@ -31,16 +31,11 @@ class Stamp:
 
 def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
     """Return the user's statements as verbatim facts, each once with all its messages."""
-    said = [(m, text) for m in messages if m.role == "user" for text in _stated(whole_text(vars(m)))]
+    said = [(m, text) for m in messages if m.role == "user" for text in own_statements_in(whole_text(vars(m)))]
     return _verbatim(said, stamp)
 
 
-def verbatim_ids(texts: Iterable[str]) -> list[str]:
-    """Return the ids of the verbatim facts of the user's statements in some texts."""
-    return list(dict.fromkeys(fact_id("user", one) for text in texts for one in _stated(text)))
-
-
-def _stated(text: str) -> list[str]:
+def own_statements_in(text: str) -> list[str]:
     """Return the statements of a text, without requests and instructions, which stand as their message."""
     return [one for one in statements_in(text, MAX_VERBATIM) if not (may_request(one) or only_instructs(one))]
 
@@ -53,14 +48,12 @@ def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: S
     for one in unread:
         different = kept.get(one.source_id)
         # looked into only where there is room: a megabyte may have thousands of them
-        if different is not None and len(different) < MAX_VERBATIM and _may_state(one.text):
+        if different is None or len(different) >= MAX_VERBATIM:
+            continue
+        if may_state(one.text) and not may_request(one.text):
             different.add(normalise(one.text))
             said.append((known[one.source_id], one.text))
     return _verbatim(said, stamp)
-
-
-def _may_state(words: str) -> bool:
-    return may_state(words) and not may_request(words)
 
 
 def _verbatim(said: Iterable[tuple[Message, str]], stamp: Stamp) -> list[Fact]:
@@ -101,14 +94,9 @@ def parts_of(unread: Iterable[Fact], verbatim: Iterable[Fact]) -> list[Fact]:
 def settle_verbatim(
     kept: Sequence[Fact], stored: Iterable[Fact], read: Collection[str]
 ) -> tuple[list[Fact], list[str]]:
-    """Settle verbatim facts after an extraction.
+    """Settle the verbatim facts of clauses without a label after messages were read.
 
-    Args:
-        kept: The verbatim facts of clauses without a label.
-        read: The messages that were read.
-
-    Returns:
-        The verbatim facts that are new or have changed, new ones to be read once more; and the ids to delete.
+    Returns those that are new or have changed, new ones to be read once more; and the ids to delete.
     """
     facts = {fact.id: fact for fact in stored}
     changed: dict[str, Fact] = {}

@@ -43,12 +43,9 @@ _READ = 8_000
 
 @dataclass(frozen=True)
 class Support:
-    """The user's words that support a proposal.
+    """The user's words that support a proposal, and the index of their message.
 
-    Args:
-        origin: `user`, or `assent` for mere agreement.
-        text: The text to store: the user's clause, or the model's wording of an answer to the assistant's question.
-        said: The index of the user's message.
+    The text to store is the user's clause, or the model's wording of an answer to the assistant's question.
     """
 
     origin: Origin
@@ -142,7 +139,6 @@ def may_ask_to_forget(clause: str, quoted: str, tainted: bool) -> bool:
     """Return true if a clause of the user may be a request to forget, as a model labels it.
 
     Args:
-        clause: The clause, word for word.
         quoted: The words of the request, as the model quotes them; they count in an unknown language.
         tainted: True if a page, a tool or a quotation may have asked instead.
 
@@ -166,10 +162,7 @@ def may_ask_to_forget(clause: str, quoted: str, tainted: bool) -> bool:
 def wishes_to_forget(texts: Sequence[str], message: str) -> list[str]:
     """Return the clauses of a user message that ask to forget something, and so repeat it.
 
-    In an unknown language all clauses count that name some of it.
-
-    Args:
-        message: The user's message; of a long one both ends are read.
+    In an unknown language all clauses count that name some of it. Of a long message both ends are read.
 
     >>> wishes_to_forget(["I like green tea"], "Forget my green tea. I painted the kitchen green.")
     ['Forget my green tea.']
@@ -186,12 +179,7 @@ def answered(
 ) -> Support | None:
     """Return the statement of a reply as an answer: a yes or no to the assistant, or the value asked for.
 
-    Args:
-        wording: A claim about the user's statement.
-        reply: The user's message, or a clause of it.
-        assistant: The assistant's messages just before.
-        tainted: See `support`.
-        before: The user's other messages, which may name the topic.
+    The reply may be a clause; `before` has the user's other messages, which may name the topic. See `support`.
     """
     shows = shows_something(reply)
     reply = _own(reply).strip()

@@ -255,7 +255,7 @@ class TurnMemory:
         if isinstance(results, BaseException):
             raise results
         turns.branches.note(results.tip)
-        if await turns.branches.follow(thread, since, results, self.config, blocking=self.blocking):
+        if await turns.branches.follow_thread(thread, since, results, self.config, blocking=self.blocking):
             turns.branches.note(None)
             results = await turns.memory.read(query)
         return results, opened

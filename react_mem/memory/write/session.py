@@ -24,18 +24,14 @@ from react_mem.memory.rights.hidden import Hiding, erase_due
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.drafts import Stamp
-from react_mem.memory.write.noticing import BranchesOf
+from react_mem.memory.write.following import BranchesOf
 
 
 @dataclass(frozen=True)
 class TurnReport:
-    """Report of an extraction.
+    """Report of an extraction: texts new in memory or no longer believed, model calls, and turns that still wait.
 
     Args:
-        stored: New texts in memory.
-        retired: Texts no longer believed.
-        calls: Model calls.
-        waiting: Turns that still wait.
         problem: Notice of a problem to the user; else empty.
         summarised: Summaries written.
         emptied: True if nothing of the conversation waits for the agent any more.
@@ -68,11 +64,9 @@ class TurnReport:
 
 @dataclass(frozen=True)
 class Session:
-    """One user in one conversation with one agent.
+    """One user in one conversation with one agent; without an extractor the user's statements are kept verbatim.
 
-    Args:
-        extractor: The extractor of facts; None keeps the user's statements verbatim.
-        elsewhere: True for a conversation that is no thread of ours.
+    A conversation `elsewhere` is no thread of ours.
     """
 
     memory: MemoryFacade
@@ -119,10 +113,9 @@ _KIND = "wish"
 def wish_changes(
     user_id: str, agent_id: str, operations: Iterable[Operation], said: Mapping[str, Message]
 ) -> list[Change]:
-    """Return the note of requests to forget, for the batch that retires their facts; `grant_wishes` erases them.
+    """Return the note of the user's own requests to forget, for the batch that retires their facts.
 
-    Args:
-        operations: The operations; only the user's own count.
+    `grant_wishes` erases them.
     """
     others = {id_ for id_, message in said.items() if message.origin is not Origin.USER}
     wanted = [op for op in operations if op.relation == "forget" and op.target_id and op.origin is Origin.USER]

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.messages import BaseMessage
 
@@ -33,8 +33,8 @@ from react_mem.memory.store.attachments import MAX_ATTACHMENT, limit_of
 from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.transactions import Guard
-from react_mem.memory.work.items import Work, announce, put_work
-from react_mem.memory.write.noticing import Reached
+from react_mem.memory.work.items import Kind, Work, announce, put_work
+from react_mem.memory.write.following import Reached
 from react_mem.memory.write.session import Session
 
 _CONTEXT = 2
@@ -55,56 +55,14 @@ AgentStep = Mapping[str, Any]
 log = logging.getLogger(__name__)
 
 
-async def store_turn(
-    session: Session,
-    thread: Sequence[BaseMessage],
-    since: str | None,
-    steps: Sequence[AgentStep] = (),
-    task_steps: Sequence[str] = (),
-    *,
-    heard: Sequence[Origin] = (),
-    ends: bool = False,
-    snapshot: bool = False,
-    task_type: str = "",
-    used: Sequence[str] = (),
-    run_id: str = "",
-) -> str:
-    """Store new messages with a note and the work of their extraction, in one batch. Args: see `Turns.close`.
-
-    Nothing here waits for a worker, which may be reading or writing notes at this moment. So a note is never
-    extended: its id says which messages it names, and the note of a continued turn replaces the one before.
-
-    Returns:
-        A notice to the user about attachments that are not stored; empty if all are.
-
-    Raises:
-        MemoryFull: If there is no room for them; the thread keeps them, and a later turn stores them once there is.
-    """
-    turn = replace(_TurnToStore.of(session, thread, since, steps, heard, task_type), snapshot=snapshot)
-    if used or run_id:
-        turn = turn.answered_with({"used": tuple(used), "run_id": run_id})
-    works = _work(session, closed=ends, last=any(step["action"] == END_CONVERSATION for step in turn.steps))
-    # what is asked is there already: its answer goes with it
-    answers = ends and turn.first > turn.asked
-    if turn.new and not answers:
-        await make_room(session.memory.store, session.user_id, session.memory.policy.quotas, turn.new)
-    if turn.new:
-        stored = await _store(turn, works, tuple(task_steps), ends=ends)
-        if stored is None:
-            return ""
-        turn = stored
-    elif ends:
-        # without an answer to keep, as where the runtime spoke in the model's place, what was asked is read
-        await session.memory.apply([put_work(session.user_id, work) for work in works])
-    else:
-        return ""
-    announce(session.user_id, works)
-    return turn.not_kept
-
-
 @dataclass(frozen=True)
-class _TurnToStore:
-    """Turn to be stored; `first` is the index of the first message not in memory, `asked` that of the question."""
+class TurnToStore:
+    """Turn to be stored; `first` is the index of the first message not in memory, `asked` that of the question.
+
+    Args:
+        ends: True if the turn is finished.
+        snapshot: True to ask for a snapshot, made at the extraction.
+    """
 
     session: Session
     thread: Sequence[BaseMessage]
@@ -114,8 +72,10 @@ class _TurnToStore:
     records: Sequence[Message]
     new: Sequence[Message]
     steps: Sequence[AgentStep]
-    task_type: str
+    task_steps: tuple[str, ...] = ()
+    task_type: str = ""
     snapshot: bool = False
+    ends: bool = False
 
     @classmethod
     def of(
@@ -123,10 +83,10 @@ class _TurnToStore:
         session: Session,
         thread: Sequence[BaseMessage],
         since: str | None,
-        steps: Sequence[AgentStep],
-        heard: Sequence[Origin],
-        task_type: str,
-    ) -> _TurnToStore:
+        steps: Sequence[AgentStep] = (),
+        heard: Sequence[Origin] = (),
+        **about: Any,
+    ) -> TurnToStore:
         """Return the new part of a thread."""
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), first)
@@ -140,9 +100,38 @@ class _TurnToStore:
         unsaid = TurnUnsaid(thread[asked:])
         records, steps = unsaid.messages(records), unsaid.steps(steps)
         new = [record for record in records if record.turn >= first and record.content]
-        return cls(session, thread, since, first, asked, records, new, steps, task_type)
+        return cls(session, thread, since, first, asked, records, new, steps, **about)
 
-    async def referring(self) -> _TurnToStore:
+    async def store(self) -> str:
+        """Store new messages with a note and the work of their extraction, in one batch.
+
+        Nothing here waits for a worker, which may be reading or writing notes at this moment. So a note is never
+        extended: its id says which messages it names, and the note of a continued turn replaces the one before.
+
+        Returns:
+            A notice to the user about attachments that are not stored; empty if all are.
+
+        Raises:
+            MemoryFull: If there is no room for them; the thread keeps them, and a later turn stores them once there
+                is.
+        """
+        session = self.session
+        # what is asked is there already: its answer goes with it
+        answers = self.ends and self.first > self.asked
+        if self.new and not answers:
+            await make_room(session.memory.store, session.user_id, session.memory.policy.quotas, self.new)
+        stored, works = self, self.works
+        if self.new:
+            stored = await self._written(works)
+        elif self.ends:
+            # without an answer to keep, as where the runtime spoke in the model's place, what was asked is read
+            await session.memory.apply([put_work(session.user_id, work) for work in works])
+        if not (stored.new or self.ends):
+            return ""
+        announce(session.user_id, works)
+        return stored.not_kept
+
+    async def referring(self) -> TurnToStore:
         """Store the media of the new messages, and return the turn with references to them."""
         new = await kept_apart(self.session.memory.store, self.session.user_id, self.new)
         after = {record.id: record for record in new}
@@ -162,7 +151,7 @@ class _TurnToStore:
         log.warning("%s", problem)
         return problem
 
-    def answered_with(self, noted: Mapping[str, Any]) -> _TurnToStore:
+    def answered_with(self, noted: Mapping[str, Any]) -> TurnToStore:
         """Return the turn with fields added to its answer, if it has one."""
         answer = self.records[-1] if self.records else None
         if answer is None or answer.role != "assistant":
@@ -172,23 +161,44 @@ class _TurnToStore:
         return replace(self, records=[*self.records[:-1], after], new=new)
 
     @property
-    def start(self) -> int:
-        return min(self.first, self.asked)
+    def works(self) -> list[Work]:
+        """Work of this conversation with its due times; repeated messages add no work."""
+        session, extraction = self.session, self.session.memory.policy.extraction
+        # a turn that a crash leaves open; what is drawn from inline is due only if that fails
+        waits: dict[Kind, float] = {"maintain": extraction.recover_after}
+        if self.ends:
+            inline = extraction.mode == "inline"
+            waits = {"extract": extraction.recover_after if inline else extraction.debounce}
+            if any(step["action"] == END_CONVERSATION for step in self.steps):
+                waits["conclude"] = extraction.debounce
+            waits["maintain"] = extraction.quiet_after
+        at = now().timestamp()
+        return [
+            Work(kind=kind, agent=session.agent_id, session=session.session_id, due_at=int((at + seconds) * 1000))
+            for kind, seconds in waits.items()
+        ]
 
-    @property
-    def tip(self) -> str:
-        return self.records[-1].id
-
-    def changes(self, works: Sequence[Work], task_steps: tuple[str, ...], reached: Reached) -> list[Change]:
+    def changes(self, works: Sequence[Work], reached: Reached) -> list[Change]:
         """Return the writes, for a position after the turn."""
         session, user_id, records = self.session, self.session.user_id, self.records
         new = session.branches.linked(records, self.new, self.since, found=self.since is None or self.first > 0)
-        before = _said_before(session, self.thread, self.start)
-        more = {"task_steps": task_steps, "context_ids": before, "forked": reached.forked, "snapshot": self.snapshot}
-        note = _note(session, records, self.steps, **more)
+        said = (message for message in reversed(self.thread[: min(self.first, self.asked)]) if is_said(message))
+        before = [message_record_id(session.session_id, message) for message in islice(said, _CONTEXT)]
+        ids = [record.id for record in records]
+        note = PendingTurn(
+            id=PENDING.id(*ids),
+            text=" ".join(record.text for record in records if record.role == "user")[:_MAX_NOTE],
+            steps=tuple(map(_in_words, self.steps[-_MAX_STEPS:])),
+            session_id=session.session_id,
+            agent_id=session.agent_id,
+            source_ids=tuple(ids),
+            task_steps=self.task_steps,
+            context_ids=tuple(reversed(before)),
+            forked=reached.forked,
+            snapshot=self.snapshot,
+        )
         # one note a turn: that of the question, or of what was answered so far, is part of this one
         asking = sum(record.turn <= self.asked for record in records)
-        parts = [PENDING.id(*note.source_ids[:end]) for end in range(asking, len(records))]
         where = {"session_id": session.session_id, "agent_id": session.agent_id}
         turn_id = message_record_id(session.session_id, self.thread[self.asked])
         return [
@@ -197,103 +207,59 @@ class _TurnToStore:
             *(put_unembedded(user_id, record) for record in new),
             put(user_id, note),
             *reached.marks,
-            *(delete(user_id, PENDING, id_) for id_ in parts),
+            *(delete(user_id, PENDING, PENDING.id(*ids[:end])) for end in range(asking, len(ids))),
             *session.memory.experience.logged(user_id, self.steps, **where, turn_id=turn_id, task_type=self.task_type),
             put(user_id, session.conversation(ended=False)),
             *speaker_changes(session.memory.store, user_id, new),
         ]
 
+    async def _written(self, works: Sequence[Work]) -> TurnToStore:
+        """Write the turn in one batch; a guarded store checks in the write that the turn is not there yet.
 
-async def _store(
-    turn: _TurnToStore, works: Sequence[Work], task_steps: tuple[str, ...], *, ends: bool
-) -> _TurnToStore | None:
-    """Write a turn in one batch; a guarded store checks in the write that the turn is not there yet.
-
-    Returns:
-        The turn as written; None if there is nothing to do.
-    """
-    session, store, branches = turn.session, turn.session.memory.store, turn.session.branches
-    earlier = turn.thread[: turn.start]
-    can = capabilities(store)
-    guarded = len(turn.new) == 1 and can.guards
-    if not guarded:
+        Returns the turn as written: of an open one nothing is new that is there.
+        """
+        session, branches, can = self.session, self.session.branches, capabilities(self.session.memory.store)
+        earlier = self.thread[: min(self.first, self.asked)]
+        guarded = len(self.new) == 1 and can.guards
         # as after a crash, it may be there
-        turn = replace(turn, new=await _unknown(session, turn.new))
-    turn = await turn.referring()
-    if guarded and ends:
-        expected = branches.expected(earlier, turn.thread[: turn.asked], turn.tip, turn.since)
-        if expected is not None and expected.held is not None:
+        turn = await (self if guarded else await self._unknown()).referring()
+        tip = turn.records[-1].id
+        asked = turn.thread[: turn.asked]
+        if guarded and turn.ends and (expected := branches.expected(earlier, asked, tip, turn.since)):
             # where the conversation has not moved on, this turn of it is not there
-            changes = turn.changes(works, task_steps, expected)
-            written = await _write_if(can, changes, expected.held)
-            branches.note(turn.tip if written else None)
+            reached, held = expected
+            written = await _write_if(can, turn.changes(works, reached), held)
+            branches.note(tip if written else None)
             if written:
                 return turn
-    if not turn.new:
-        if ends:
-            await session.memory.apply([put_work(session.user_id, work) for work in works])
-        return turn if ends else None
-    reached = await branches.reached(earlier, turn.tip, turn.since) if ends else Reached()
-    changes = turn.changes(works, task_steps, reached)
-    written = True
-    if not guarded:
-        await session.memory.apply(changes)
-    else:
-        unknown = Guard(scope_namespace(session.user_id, MemoryScope.DIALOG), turn.new[0].id, None)
-        written = await _write_if(can, changes, unknown)
-    if ends:
-        branches.note(turn.tip if written else None)
-    return turn
+        if not turn.new:
+            if turn.ends:
+                await session.memory.apply([put_work(session.user_id, work) for work in works])
+            return turn
+        changes = turn.changes(works, await branches.reached(earlier, tip, turn.since) if turn.ends else Reached())
+        written = True
+        if not guarded:
+            await session.memory.apply(changes)
+        else:
+            unknown = Guard(scope_namespace(session.user_id, MemoryScope.DIALOG), turn.new[0].id, None)
+            written = await _write_if(can, changes, unknown)
+        if turn.ends:
+            branches.note(tip if written else None)
+        return turn
+
+    async def _unknown(self) -> TurnToStore:
+        session, ids = self.session, [record.id for record in self.new]
+        known, forgotten = await asyncio.gather(
+            session.memory.records(session.user_id, MemoryScope.DIALOG, ids),
+            read_forgotten(session.memory.store, session.user_id, session.session_id),
+        )
+        return replace(self, new=[one for one in self.new if one.id not in known and one.id not in forgotten])
 
 
 async def _write_if(store: StoreCapabilities, changes: Sequence[Change], guard: Guard) -> bool:
     with telemetry.span("write") as measured:
         measured.set(changes=len(changes))
         return await store.abatch_if(changes, guard)
-
-
-async def _unknown(session: Session, new: Sequence[Message]) -> list[Message]:
-    known, forgotten = await asyncio.gather(
-        session.memory.records(session.user_id, MemoryScope.DIALOG, [record.id for record in new]),
-        read_forgotten(session.memory.store, session.user_id, session.session_id),
-    )
-    return [record for record in new if record.id not in known and record.id not in forgotten]
-
-
-def _note(session: Session, records: Sequence[Message], steps: Sequence[AgentStep], **more: Any) -> PendingTurn:
-    ids = tuple(record.id for record in records)
-    return PendingTurn(
-        id=PENDING.id(*ids),
-        text=" ".join(record.text for record in records if record.role == "user")[:_MAX_NOTE],
-        steps=tuple(map(_in_words, steps[-_MAX_STEPS:])),
-        session_id=session.session_id,
-        agent_id=session.agent_id,
-        source_ids=ids,
-        **more,
-    )
-
-
-def _work(session: Session, *, closed: bool, last: bool) -> list[Work]:
-    """Return the work of this conversation with its due times; repeated messages add no work."""
-    policy = session.memory.policy
-
-    def work(kind: Literal["extract", "conclude", "maintain"], seconds: float) -> Work:
-        due_at = int((now().timestamp() + seconds) * 1000)
-        return Work(kind=kind, agent=session.agent_id, session=session.session_id, due_at=due_at)
-
-    if not closed:
-        # for a turn that a crash leaves open
-        return [work("maintain", policy.extraction.recover_after)]
-    # what is drawn from inline is due only if that fails
-    soon = policy.extraction.recover_after if policy.extraction.mode == "inline" else policy.extraction.debounce
-    ending = [work("conclude", policy.extraction.debounce)] if last else []
-    return [work("extract", soon), *ending, work("maintain", policy.extraction.quiet_after)]
-
-
-def _said_before(session: Session, thread: Sequence[BaseMessage], start: int) -> tuple[str, ...]:
-    said = (message for message in reversed(thread[:start]) if is_said(message))
-    found = [message_record_id(session.session_id, message) for message in islice(said, _CONTEXT)]
-    return tuple(reversed(found))
 
 
 def last_id(thread: Sequence[BaseMessage]) -> str | None:

@@ -16,7 +16,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langgraph.store.base import SearchItem
@@ -26,13 +25,12 @@ from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.work.items import worker_name
 from react_mem.memory.write.chain import fold
-from react_mem.memory.write.claims import claim, offer_unread, release
+from react_mem.memory.write.claims import Claim, claim, offer_unread
 from react_mem.memory.write.drawing import draw, draw_at_once
 from react_mem.memory.write.session import Session, TurnReport, grant_wishes
-from react_mem.memory.write.storing import AgentStep, store_turn
+from react_mem.memory.write.storing import AgentStep, TurnToStore
 
 _MAX_CALLS = 3
 """Conversations extracted in one go, this one first: recovery from a long outage must not keep one turn busy."""
@@ -54,7 +52,7 @@ class Turns(Session):
         Returns:
             A notice to the user about parts that are not stored; else empty.
         """
-        return await store_turn(self, thread, since)
+        return await TurnToStore.of(self, thread, since).store()
 
     async def close(
         self,
@@ -86,8 +84,9 @@ class Turns(Session):
             run_id: The run that answered it.
         """
         told = [*map(origin_of_result, (step["action"] for step in steps)), *([Origin.WEB] if searched else []), *heard]
-        about: dict[str, Any] = {"snapshot": snapshot, "task_type": task_type, "used": used, "run_id": run_id}
-        await store_turn(self, thread, since, steps, task_steps, heard=told, ends=True, **about)
+        about = {"task_steps": tuple(task_steps), "task_type": task_type, "snapshot": snapshot, "ends": True}
+        turn = TurnToStore.of(self, thread, since, steps, told, **about)
+        await (turn.answered_with({"used": tuple(used), "run_id": run_id}) if used or run_id else turn).store()
 
     async def extract(self) -> TurnReport:
         """Extract from the waiting turns of this conversation and from turns of crashed workers; then summarise.
@@ -107,22 +106,22 @@ class Turns(Session):
             return kept + await self._sum_up(kept.chain)
         for _ in range(_MAX_CALLS):
             claimed = await claim(self, worker)
-            due, more = claimed.due, claimed.more
+            due = claimed.due
             if claimed.wishes and ungranted is None:
-                granted, ungranted = await self._grant(claimed.wishes, due, worker)
+                granted, ungranted = await self._grant(claimed.wishes, Claim(self, due, worker))
                 total += granted
             if not due:
                 total += TurnReport(emptied=claimed.alone)
                 break
             turns = conversations.setdefault(due[0].session_id, replace(self, session_id=due[0].session_id))
             with telemetry.span("extraction") as measured:
-                report = await draw(turns, due, worker)
+                report = await draw(Claim(turns, due, worker))
                 measured.set(calls=report.calls, stored=len(report.stored), waiting=report.waiting)
             self._count(report)
             chains[turns.session_id] = report.chain
             total += replace(report, emptied=claimed.alone and not report.waiting)
             # where the model fails now, it would with the next ones
-            if report.waiting or not more:
+            if report.waiting or not claimed.more:
                 break
         for turns in conversations.values():
             total += await turns._sum_up(chains.get(turns.session_id))
@@ -130,15 +129,13 @@ class Turns(Session):
             raise ungranted
         return total
 
-    async def _grant(
-        self, wishes: Sequence[SearchItem], due: Sequence[PendingTurn], worker: str
-    ) -> tuple[TurnReport, Exception | None]:
+    async def _grant(self, wishes: Sequence[SearchItem], mine: Claim) -> tuple[TurnReport, Exception | None]:
         """Grant requests to forget left by a crash; return the failure, if any."""
         try:
             return TurnReport(problem=await grant_wishes(self.memory.store, self.user_id, wishes)), None
         except asyncio.CancelledError:
             # the turns that were claimed with it must not wait until the claim runs out
-            await asyncio.shield(release(self, due, worker))
+            await asyncio.shield(mine.release())
             raise
         except Exception as error:
             # it is tried again; what was said is read meanwhile
@@ -160,14 +157,7 @@ class Turns(Session):
         if not self.memory.policy.summaries.enabled:
             return TurnReport()
         try:
-            return await fold(
-                self.memory,
-                self.summariser,
-                user_id=self.user_id,
-                session_id=self.session_id,
-                agent_id=self.agent_id,
-                known=known,
-            )
+            return await fold(self, known)
         except Exception as error:
             log.warning("the conversation could not be summed up: %s", cause_of(error))
             telemetry.count("degradations", part="summary")

@@ -39,13 +39,7 @@ _SAME_DIGITS = 8
 
 @dataclass(frozen=True)
 class SummaryDraft:
-    """Summary of a conversation as the model drafted it.
-
-    Args:
-        fields: The fields of the answer.
-        usage: Token counts of the provider.
-        problem: Reason of an unusable answer; else empty.
-    """
+    """Fields of a model's answer, and the reason if it is unusable."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     usage: Usage | None = None
@@ -58,11 +52,7 @@ class SummaryDraft:
 
 
 async def ask(model: BaseChatModel, messages: list[BaseMessage], *, seconds: float, max_tokens: int) -> SummaryDraft:
-    """Ask a model once. An unusable answer is no error: asking again would cost as much again.
-
-    Raises:
-        ExtractionError: If the model cannot be reached, refuses or is late.
-    """
+    """Ask a model once, or raise an `ExtractionError`; an unusable answer is none: another would cost as much."""
     said = await fill(
         model,
         _SCHEMA,

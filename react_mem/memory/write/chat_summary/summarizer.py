@@ -92,11 +92,7 @@ _LABEL = LABELS[Origin.QUOTED].strip()
 
 @dataclass(frozen=True)
 class SpokenMessage:
-    """Message with its own words apart from quoted text or code.
-
-    Args:
-        quoted: Somebody else's words, or code.
-    """
+    """Message with its own words apart from quoted text or code."""
 
     message: RecentMessage
     said: str
@@ -117,12 +113,7 @@ class SpokenMessage:
 
 @dataclass(frozen=True)
 class SpokenChat:
-    """Chat with spoken words apart from quoted text.
-
-    Args:
-        recent: The messages before the newest one.
-        others: Further texts: the advertisement, the summary so far.
-    """
+    """Chat with spoken words apart from quoted text; `others` are the advertisement and the summary so far."""
 
     recent: tuple[SpokenMessage, ...]
     newest: SpokenMessage
@@ -149,9 +140,6 @@ class SpokenChat:
 
 def without_unlabelled(text: str, said: Iterable[str]) -> str:
     """Redact addresses and numbers that nobody said, except in sentences labelled as quoted.
-
-    Args:
-        said: The spoken words of the chat.
 
     >>> without_unlabelled("Reach her on 0905 123 456. (quoted) Eve's number is 0905 123 456.", ["Look at her mail."])
     "Reach her on […]. (quoted) Eve's number is 0905 123 456."

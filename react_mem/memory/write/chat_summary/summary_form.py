@@ -259,11 +259,7 @@ class ChatSummary(BaseModel, frozen=True):
 
 
 def with_customer(customer: Customer | str | None, summary: str, language: str) -> str:
-    """Return a summary with the customer's line before it.
-
-    Args:
-        customer: The customer, or the customer's earlier line.
-        language: The language of the summary.
+    """Return a summary with the line of the customer, or the customer's earlier line, before it.
 
     >>> print(with_customer(Customer(name="Lan", form_of_address="chị"), "Hỏi giá ấm.", "vi"))
     [Khách hàng] tên: Lan; xưng hô: chị

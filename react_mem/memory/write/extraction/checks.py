@@ -174,13 +174,13 @@ class _Checker:
         return kept
 
     def profile(self, proposed: ProposedProfileChange) -> ProfileChange:
+        briefing = self.locator.briefing
         cited = self.locator.cited(proposed.c)
-        numbered = self.locator.briefing.clauses[cited[0]]
-        message = self.locator.briefing.messages[numbered.message]
+        message = briefing.messages[briefing.clauses[cited[0]].message]
         name = re.sub(r"[\W_]+", "_", proposed.field.strip().casefold()).strip("_")
         value = " ".join(proposed.value.split())
         bounded(name, MAX_FIELD, "field")
-        clauses = [one for number in cited if not (one := self.locator.briefing.clauses[number].clause).quoted]
+        clauses = [one for number in cited if not (one := briefing.clauses[number].clause).quoted]
         said = " ".join(clause.text for clause in clauses)
         if all(clause.asks for clause in clauses):
             raise Refused("its clause asks or quotes")
@@ -193,35 +193,38 @@ class _Checker:
                 raise Refused("the user's words do not say it")
             if denial_of(said) and not denial_of(value):
                 raise Refused("the user denies it")
-        elif not are_linked(said, [name]) and (self.locator.briefing.tainted or not self._ends_something(cited, said)):
-            raise Refused("the user's words do not name what is to be cleared")
+        elif not are_linked(said, [name]):
+            # small models fill forms with empty values
+            ends = not self.locator.changing.isdisjoint(cited) or denial_of(said) or asks_to_forget(said)
+            if briefing.tainted or not ends:
+                raise Refused("the user's words do not name what is to be cleared")
         self.covered.update(cited)
         return ProfileChange(field=name, value=value, source_ids=(message.id,))
 
-    def _ends_something(self, cited: Sequence[int], said: str) -> bool:
-        """Return true if the clauses say that something is over. Small models fill forms with empty values."""
-        return not self.locator.changing.isdisjoint(cited) or bool(denial_of(said)) or asks_to_forget(said)
-
     def summary(self, value: Any) -> str:
-        """Return the checked summary; empty if it is refused."""
-        try:
-            return check_summary(value, self.locator.briefing)
-        except Refused as refused:
-            self.rejected.append(str(refused))
+        """Return a summary without unsupported sentences; empty if there is none, or if it is refused."""
+        if value is None or value == "":
             return ""
+        if not isinstance(value, str) or len(value) > MAX_SUMMARY:
+            self.rejected.append("the summary is not a short text")
+            return ""
+        briefing = self.locator.briefing
+        said, observed = _shown(briefing)
+        held = hold_summary(" ".join(value.split()), [*said, *observed], _dates(briefing))
+        return "" if repeats_example(held, [*said, *observed]) else held
 
     def unread(self) -> list[Unread]:
         """Return the clauses without a label or not shown, neighbours in a sentence as one.
 
         Clauses without words, such as emoji, are left out.
         """
-        open_ = [one for number, one in self.locator.briefing.clauses.items() if number not in self.covered]
-        left = sorted([*open_, *self.locator.briefing.hidden], key=lambda one: (one.message, one.place))
+        briefing = self.locator.briefing
+        open_ = [one for number, one in briefing.clauses.items() if number not in self.covered]
+        left = sorted([*open_, *briefing.hidden], key=lambda one: (one.message, one.place))
         open_ = [one for one in left if not (one.clause.asks or one.clause.quoted)]
-        found = runs(open_, within_sentences=True)
         return [
-            Unread(text, self.locator.briefing.messages[run[0].message].id)
-            for run in found
+            Unread(text, briefing.messages[run[0].message].id)
+            for run in runs(open_, within_sentences=True)
             if has_words(text := joined(one.clause for one in run))
         ]
 
@@ -255,17 +258,6 @@ def check_episode(proposed: ProposedEpisode, briefing: Briefing) -> EpisodeDraft
     if held is None:
         raise Refused("no message tells of it")
     return held
-
-
-def check_summary(value: Any, briefing: Briefing) -> str:
-    """Return a summary without unsupported sentences; empty if there is none. Refuses other types and long texts."""
-    if value is None or value == "":
-        return ""
-    if not isinstance(value, str) or len(value) > MAX_SUMMARY:
-        raise Refused("the summary is not a short text")
-    said, observed = _shown(briefing)
-    held = hold_summary(" ".join(value.split()), [*said, *observed], _dates(briefing))
-    return "" if repeats_example(held, [*said, *observed]) else held
 
 
 def _shown(briefing: Briefing) -> tuple[list[str], list[str]]:

@@ -55,14 +55,10 @@ def create_extractor(
     """Return an extractor, built once and used for every turn. Building reads files: call off the event loop.
 
     Args:
-        engine: `structured`, one call that fills in a JSON schema, or `langmem`, a tool call through LangMem.
+        engine: `structured`, one call that fills in a JSON schema, or `langmem`, a tool call through LangMem: it needs
+            an extra (`ExtraMissing`) and models that call tools (`ValueError`).
         models: The chat model, then its fallbacks. They are copied, with retries and streaming off.
         profile: The fields of the user's profile and their descriptions; without any, the model names the fields.
-        topics: Ask the model for extra keywords of each fact.
-
-    Raises:
-        ExtraMissing: If a package that the engine needs is not installed.
-        ValueError: If the engine needs tool calls and a model has none.
     """
     build = LangMemExtractor if engine == "langmem" else StructuredExtractor
     return build(models, profile or {}, topics=topics)
@@ -135,18 +131,9 @@ class StructuredExtractor:
     async def ask(
         self, model: BaseChatModel, bound: Any, briefing: Briefing, failed: InvalidOutput | None, seconds: float
     ) -> tuple[str, bool]:
-        """Ask a model once.
+        """Ask a model once, or raise an `ExtractionError`; return the answer, and true if it was cut short.
 
-        Args:
-            bound: The result of `bound` for it.
-            briefing: The input of the extraction.
-            failed: The error of the answer to repair, if any.
-
-        Returns:
-            The answer, and true if it was cut short.
-
-        Raises:
-            ExtractionError: If the model cannot be reached, refuses or is late.
+        `bound` is the result of `bound` for the model, `failed` the error of an answer to repair.
         """
         labels = [*briefing.targets, *briefing.earlier]
         schema = strict_schema(labels, list(self.profile), clauses=len(briefing.clauses), topics=self.topics)
