@@ -19,9 +19,8 @@ from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.rights.hidden import erase_due
 from react_mem.memory.work.items import Work
-from react_mem.memory.write.claims import next_due
 from react_mem.memory.write.conversations import end_conversation
-from react_mem.memory.write.session import TurnReport
+from react_mem.memory.write.session import TurnReport, next_due
 from react_mem.memory.write.turns import Turns
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from typing import Any
 
 from langgraph.store.base import Item, PutOp
 
-from react_mem.memory.branches.beliefs import part_of
+from react_mem.memory.branches.tree import part_of
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import (
     CHAIN,

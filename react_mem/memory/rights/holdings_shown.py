@@ -11,7 +11,7 @@ from typing import Any
 from langgraph.store.base import BaseStore, GetOp, Item
 from pydantic import BaseModel, ConfigDict, Field
 
-from react_mem.memory.branches.beliefs import part_of
+from react_mem.memory.branches.tree import part_of
 from react_mem.memory.graph.export import Graph
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, PENDING, SKILL

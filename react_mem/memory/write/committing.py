@@ -7,26 +7,144 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from react_mem.errors import ExtractionError
+from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.comparison import missing, share
 from react_mem.memory.language.folding import normalise
-from react_mem.memory.language.standing import standing_in
+from react_mem.memory.language.standing import only_instructs, standing_in
+from react_mem.memory.language.statements import may_request, may_state, statements_in
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import known_as, reconcile, stated
-from react_mem.memory.merging.restating import ways
+from react_mem.memory.merging.restating import said_again, ways
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT
-from react_mem.memory.model.operations import Extraction, Operation
+from react_mem.memory.model.operations import EpisodeDraft, Extraction, Operation, Unread
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import ProfileValue
 from react_mem.memory.model.receipt import Change, delete, put
-from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.model.records import Episode, Fact, Level, Message, fact_id
 from react_mem.memory.model.states import PendingTurn
+from react_mem.memory.scopes.episodic import completed
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.write import drafts
 from react_mem.memory.write.chain import preferences_among
-from react_mem.memory.write.claims import Claim, done_with, given_back, in_short
-from react_mem.memory.write.drafts import Stamp, settle_verbatim
-from react_mem.memory.write.session import Session, TurnReport, grant_wishes, wish_changes
+from react_mem.memory.write.session import (
+    Claim,
+    Session,
+    Stamp,
+    TurnReport,
+    done_with,
+    given_back,
+    grant_wishes,
+    in_short,
+    wish_changes,
+)
+
+# Drafts of records from a turn: its episode, and the user's own words as verbatim facts.
+
+MAX_VERBATIM = 100
+"""Most statements of one message stored separately; the rest of a pasted document stays in its message."""
+
+
+def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
+    """Return the user's statements as verbatim facts, each once with all its messages."""
+    said = [(m, text) for m in messages if m.role == "user" for text in own_statements_in(whole_text(vars(m)))]
+    return _verbatim(said, stamp)
+
+
+def own_statements_in(text: str) -> list[str]:
+    """Return the statements of a text, without requests and instructions, which stand as their message."""
+    return [one for one in statements_in(text, MAX_VERBATIM) if not (may_request(one) or only_instructs(one))]
+
+
+def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
+    """Return clauses without a label that may state something, as verbatim facts; `MAX_VERBATIM` a message."""
+    known = {message.id: message for message in messages}
+    kept: dict[str, set[str]] = {id_: set() for id_ in known}
+    said = []
+    for one in unread:
+        different = kept.get(one.source_id)
+        # looked into only where there is room: a megabyte may have thousands of them
+        if different is None or len(different) >= MAX_VERBATIM:
+            continue
+        if may_state(one.text) and not may_request(one.text):
+            different.add(normalise(one.text))
+            said.append((known[one.source_id], one.text))
+    return _verbatim(said, stamp)
+
+
+def _verbatim(said: Iterable[tuple[Message, str]], stamp: Stamp) -> list[Fact]:
+    facts: dict[str, Fact] = {}
+    for message, text in said:
+        new = Fact(
+            id=fact_id("user", text),
+            text=text,
+            verbatim=True,
+            created_at=stamp.at,
+            said_at=message.created_at,
+            session_id=message.session_id,
+            agent_id=stamp.agent_id,
+            source_ids=(message.id,),
+            origin=message.origin,
+        )
+        facts[new.id] = said_again(facts[new.id], new) if new.id in facts else new
+    return list(facts.values())
+
+
+def says_more_than_kept(messages: Iterable[Message]) -> bool:
+    """Return true if a message of the user has more than `MAX_VERBATIM` statements."""
+    return any(
+        message.role == "user" and len(statements_in(whole_text(vars(message)), MAX_VERBATIM + 1)) > MAX_VERBATIM
+        for message in messages
+    )
+
+
+def parts_of(unread: Iterable[Fact], verbatim: Iterable[Fact]) -> list[Fact]:
+    """Return the unread facts that are a verbatim fact or a part of one."""
+    told: dict[str, str] = {}
+    for fact in verbatim:
+        for source in fact.source_ids:
+            told[source] = f"{told.get(source, '')}\n{normalise(fact.text)}"
+    return [fact for fact in unread if any(normalise(fact.text) in told.get(source, "") for source in fact.source_ids)]
+
+
+def settle_verbatim(
+    kept: Sequence[Fact], stored: Iterable[Fact], read: Collection[str]
+) -> tuple[list[Fact], list[str]]:
+    """Settle the verbatim facts of clauses without a label after messages were read.
+
+    Returns those that are new or have changed, new ones to be read once more; and the ids to delete.
+    """
+    facts = {fact.id: fact for fact in stored}
+    changed: dict[str, Fact] = {}
+    for fact in kept:
+        known = known_as(fact, facts.get(fact.id), facts.values())
+        new = fact if fact.id in facts else fact.model_copy(update={"unread": True})
+        there = {**facts, **changed}
+        changed |= stated(there, None if known is None else there[known.id], new)
+    ids = {fact.id for fact in kept}
+    gone = [f.id for f in facts.values() if f.verbatim and set(f.source_ids) <= set(read) and f.id not in ids]
+    return list(changed.values()), gone
+
+
+def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_steps: tuple[str, ...] = ()) -> Episode:
+    """Return a draft as a record; the same turn gives the same episode."""
+    data = {
+        "level": Level.MILESTONE if draft.milestone else Level.TASK,
+        "goal": draft.goal,
+        "situation": draft.situation,
+        "steps": draft.steps,
+        "outcome": draft.outcome,
+        "lessons": draft.lessons,
+        "milestone_title": draft.milestone,
+        "importance": draft.importance,
+        "linked_steps": linked_steps,
+        "origin": draft.origin,
+        "created_at": stamp.at,
+        "session_id": stamp.session_id,
+        "agent_id": stamp.agent_id,
+        "source_ids": sources,
+    }
+    return Episode.model_validate(completed(data, draft.snapshot))
+
 
 # Marks that an extraction sets on messages: what stands from now on, or no longer, and words to find them by.
 
@@ -78,7 +196,7 @@ async def commit(
     # what is drawn from a message before the turn was said then, and not now
     said = {message.id: message for message in shown}
     read = {message.id for message in messages}
-    unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
+    unread = await asyncio.to_thread(unread_facts, extraction.unread, messages, stamp)
     more = await _more_said(unread, messages)
     # what is put in these words, beside its own, is said again
     words = {normalise(text) for text in (*(fact.text for fact in unread), *(op.text for op in extraction.ops))}
@@ -182,7 +300,7 @@ async def _told(
         linked = dict.fromkeys(step for turn in mine for step in turn.task_steps)
         there = await session.memory.records(session.user_id, MemoryScope.STATE, linked) if linked else {}
         steps = tuple(id_ for id_ in linked if id_ in there)
-        made = drafts.episode(extraction.episode, sources, stamp, steps)
+        made = episode(extraction.episode, sources, stamp, steps)
         told = await session.memory.episodic.told_before(session.user_id, made)
         changes.append(put(session.user_id, told))
         episodes.append(told.id)
@@ -232,7 +350,7 @@ async def kept_at_once(
     Without a failure no model has been asked: such statements are queued once there is one (see `offer_unread`). After
     one the turns wait for the model. `known` has facts looked up already, None for a missing one.
     """
-    verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, session.stamp())
+    verbatim = await asyncio.to_thread(verbatim_facts, messages, session.stamp())
     found = {id_: fact for id_, fact in known.items() if fact is not None}
     # what has taken a fact in says it now
     sought = [f.id for f in verbatim if f.id not in known or (f.id in found and found[f.id].superseded_by)]
@@ -275,14 +393,12 @@ async def _profile(
     return changes, [f"the profile does not take {field}: {reason}" for field, reason in update.refused.items()]
 
 
-_MORE_SAID = (
-    f"more than {drafts.MAX_VERBATIM} statements in one message; those beyond are found in the message, not as facts"
-)
+_MORE_SAID = f"more than {MAX_VERBATIM} statements in one message; those beyond are found in the message, not as facts"
 
 
 async def _more_said(kept: Sequence[Fact], messages: Sequence[Message]) -> str:
     """Return a notice to the user that messages state more than is stored separately; empty if they do not."""
-    many = len(kept) >= drafts.MAX_VERBATIM and await asyncio.to_thread(drafts.says_more_than_kept, messages)
+    many = len(kept) >= MAX_VERBATIM and await asyncio.to_thread(says_more_than_kept, messages)
     return _MORE_SAID if many else ""
 
 

@@ -31,10 +31,8 @@ from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
 from react_mem.memory.write.chain import join
-from react_mem.memory.write.claims import Claim, in_short, waiting
-from react_mem.memory.write.committing import commit, commit_telling, keep_verbatim, kept_at_once
-from react_mem.memory.write.drafts import own_statements_in
-from react_mem.memory.write.session import Session, TurnReport
+from react_mem.memory.write.committing import commit, commit_telling, keep_verbatim, kept_at_once, own_statements_in
+from react_mem.memory.write.session import Claim, Session, TurnReport, in_short, waiting
 from react_mem.memory.write.when import zone_of
 
 log = logging.getLogger(__name__)

@@ -17,14 +17,15 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from react_mem.memory.branches.beliefs import believed, part_of
 from react_mem.memory.branches.tree import (
+    believed,
     branch_key,
     following,
     has_thread,
     known_tip,
     left_behind,
     note_tip,
+    part_of,
     put_tip,
     put_trunk,
     read_marks,

@@ -39,8 +39,7 @@ from react_mem.memory.store.thread_owners import note_thread
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.extraction.structured import create_extractor
 from react_mem.memory.write.metering import Metering
-from react_mem.memory.write.storing import last_id
-from react_mem.memory.write.turns import Turns
+from react_mem.memory.write.turns import Turns, last_id
 from react_mem.prompts import load_prompt
 
 MEMORY_OFF = load_prompt("memory_off")
