@@ -48,10 +48,7 @@ def with_trunk(after: Mapping[str, str], trunk: Sequence[str]) -> dict[str, str]
 
 
 def with_lost_starts(after: Mapping[str, str], questions: Collection[str], tip: str) -> dict[str, str]:
-    """Return the predecessors with unanswered first messages moved to the root of the path.
-
-    A rolled-back run leaves such a message: the thread began again with another one.
-    """
+    """Return the predecessors with unanswered first messages, left by a rolled-back run, at the root of the path."""
     answered = set(after.values())
     lost = (id_ for id_ in questions if id_ not in answered and id_ != tip and after[id_] and after[id_] not in after)
     return {**after, **dict.fromkeys(lost, root_of(tip, after))}

@@ -57,10 +57,7 @@ def has_media(message: BaseMessage) -> bool:
 
 
 def referring(records: Iterable[Message], kept: dict[str, Attachment] | None) -> list[Message]:
-    """Return messages with references in place of media, and the captions as keywords. Idempotent.
-
-    It is slow for large data: see `media_size`. `kept` receives the data, by reference; None keeps no data.
-    """
+    """Return messages with references in place of media, whose data `kept` receives, if any; slow for large data."""
     found = []
     for record in records:
         if not isinstance(record.content, str):
@@ -72,10 +69,7 @@ def referring(records: Iterable[Message], kept: dict[str, Attachment] | None) ->
 
 
 async def kept_apart(store: BaseStore, user_id: str, records: Sequence[Message]) -> list[Message]:
-    """Store the attachments of messages, and return the messages with references to them.
-
-    Attachments over the owner's limit are marked `omitted`. Without attachments the store is not asked.
-    """
+    """Store attachments and return the messages with references; those over the owner's limit are marked `omitted`."""
     given: dict[str, Attachment] = {}
     work = partial(referring, records, given if limit_of(store) else None)
     referred = await off_loop(media_size(records), work)

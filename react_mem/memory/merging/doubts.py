@@ -76,10 +76,7 @@ _MOST_PLACES = 20
 
 
 async def with_places(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
-    """Return results with the conversations and turns of each fact that has several messages.
-
-    The store is asked only if such a fact stands beside a summary of summaries.
-    """
+    """Return results with the places of facts with several messages, if beside a summary of summaries."""
     several = [item for item in results if item.source == FACT.name and len(item.source_ids) > 1]
     summaries = [item.payload for item in results if item.source == SUMMARY.name]
     if not several or all(summary.get("level", _FIRST_LEVEL) == _FIRST_LEVEL for summary in summaries):

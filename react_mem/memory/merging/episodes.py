@@ -39,10 +39,7 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 def hold_episode(
     draft: EpisodeDraft, said: Sequence[str], observed: Sequence[str], at: Iterable[datetime] = ()
 ) -> EpisodeDraft | None:
-    """Return an episode without hallucinated parts; None if the messages do not support its goal.
-
-    Lessons come from observed tool results alone. The messages' times give the dates of "today" and "last Friday".
-    """
+    """Return an episode without hallucinated parts, its lessons from tool results alone; None without support."""
     asked, told, seen = Told(said, at), Told([*said, *observed], at), Told(observed, at)
     goal = draft.goal.strip()
     if asked.share(goal) < _GOAL_SHARE or not told.bears_out(goal):

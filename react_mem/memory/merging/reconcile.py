@@ -148,10 +148,7 @@ class _Batch:
             self.retire(target, since, superseded_by=fact.id)
 
     def _is_beside(self, target: Fact, operation: Operation) -> bool:
-        """Return true if the target was first said in the same message: the two then stand side by side.
-
-        A known fact repeated there may still be changed there: "viola, not violin, and another orchestra".
-        """
+        """Return true if the target was first said in the same message: the two then stand side by side."""
         before = self.stored.get(target.id, target)
         return bool(set(before.source_ids) & set(operation.source_ids))
 
@@ -311,10 +308,7 @@ def retire(
 
 
 def known_as(said: Fact, same: Fact | None, facts: Iterable[Fact], meant: Fact | None = None) -> Fact | None:
-    """Return the fact that already says this, in these words or in another wording; None if there is none.
-
-    `same` is the fact with this very text, `meant` the one that it says in other words.
-    """
+    """Return the fact that says this already: `same` has this very text, `meant` says it in other words; or None."""
     about, words = normalise(said.about), normalise(said.text)
     put_so = (fact for fact in facts if fact.wordings and words in ways(fact) and fact != same)
     others = [fact for fact in put_so if normalise(fact.about) == about]

@@ -67,10 +67,7 @@ class Work(BaseModel, extra="ignore", frozen=True):
 
 
 def upkeep(agent: str, session: str, quiet_after: float) -> Work:
-    """Return the work that learns from an agent's steps once the conversation is quiet for some seconds.
-
-    A flow has none to conclude.
-    """
+    """Return the work that learns from an agent's steps once the conversation has been quiet for some seconds."""
     due_at = int((now().timestamp() + quiet_after) * 1000)
     return Work(kind="maintain", agent=agent, session=session, due_at=due_at)
 
@@ -99,10 +96,7 @@ finds nothing there.
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Subscribe to work that this process writes, from any thread; return the function that unsubscribes.
-
-    The listener is called with pairs of owner and work, in the thread that wrote it.
-    """
+    """Subscribe to pairs of owner and work that this process writes, from any thread; return what unsubscribes."""
     with _lock:
         _listeners.add(listener)
 

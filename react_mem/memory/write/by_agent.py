@@ -52,10 +52,7 @@ _PAGES = "<web_pages>"
 
 @dataclass(frozen=True)
 class Heard:
-    """Texts of a conversation by provenance, the latest last; `origin` is the least trusted origin of all of it.
-
-    It is tainted if a tool result, a page or a quotation was shown, a possible source of a prompt injection.
-    """
+    """Texts of a conversation, the latest last; tainted if a tool result, a page or a quotation was shown."""
 
     own: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()

@@ -109,10 +109,7 @@ def parts_of(unread: Iterable[Fact], verbatim: Iterable[Fact]) -> list[Fact]:
 def settle_verbatim(
     kept: Sequence[Fact], stored: Iterable[Fact], read: Collection[str]
 ) -> tuple[list[Fact], list[str]]:
-    """Settle the verbatim facts of clauses without a label after messages were read.
-
-    Returns those that are new or have changed, new ones to be read once more; and the ids to delete.
-    """
+    """Return the verbatim facts to write after messages were read, new ones as unread, and the ids to delete."""
     facts = {fact.id: fact for fact in stored}
     changed: dict[str, Fact] = {}
     for fact in kept:
@@ -258,9 +255,7 @@ async def settled(
     at: datetime,
     concludes: bool = False,
 ) -> tuple[list[Fact], list[Fact], list[Change]]:
-    """Reconcile operations with the stored facts and the verbatim ones.
-
-    Returns the facts that change, those that stay verbatim, and the writes.
+    """Return the facts that operations change, those that stay verbatim, and the writes.
 
     Args:
         unread: Clauses without a label, as verbatim facts.

@@ -46,10 +46,7 @@ _CALLS = 5
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Window of a conversation for one model call: messages of which those in `read` are extracted from.
-
-    `before` has links of the chain in place of all earlier messages; the last window concludes the conversation.
-    """
+    """Window of a conversation for one model call: what is read in it, and links of the chain before it."""
 
     messages: Sequence[Message]
     read: Collection[str]
@@ -138,10 +135,7 @@ async def _open_stretches(turns: Turns, messages: Sequence[Message], end: int) -
 async def _conclude(
     turns: Turns, record: Conversation, known: object, window: _Stretch, extraction: Extraction
 ) -> TurnReport | None:
-    """Write the extraction of a window; with the last one, the episode and the end of the conversation.
-
-    Returns None if the conversation has changed since `known` was read.
-    """
+    """Write the extraction of a window, the last one with the end; None if the conversation has changed since."""
     said = {message.id: message for message in window.messages}
 
     async def step() -> tuple[tuple[list[str], bool] | None, list[Change]]:

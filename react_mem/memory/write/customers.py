@@ -89,10 +89,7 @@ class FoundCustomer:
 async def find_customer(
     memory: Memory | None, *, conversation_id: str, user_id: str | None, agent_id: str, deadline: float
 ) -> FoundCustomer:
-    """Return the customer of a conversation; nobody without a user. Never raises; failures are in the result.
-
-    The deadline is in seconds, for each of lookup and profile.
-    """
+    """Return the customer of a conversation; never raises. The deadline, in seconds, is for each of two sources."""
     if not user_id:
         return FoundCustomer()
     problems: tuple[str, ...] = ()

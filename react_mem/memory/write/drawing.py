@@ -123,10 +123,7 @@ async def ask(session: Session, transcript: Sequence[TranscriptMessage], related
 def transcript_of(
     messages: Sequence[Message], read: Collection[str], wanted: Collection[str] = ()
 ) -> list[TranscriptMessage]:
-    """Return messages with words as the model sees them.
-
-    Messages outside of `read` are context; those in `wanted` begin a turn that needs a snapshot.
-    """
+    """Return messages with words as the model sees them: context but for those in `read`, with snapshots `wanted`."""
     return [
         TranscriptMessage(
             id=m.id,
@@ -206,10 +203,7 @@ async def _indexed(
 
 
 async def draw_at_once(session: Session) -> TurnReport | None:
-    """Store waiting turns verbatim in one step without a claim: no slow model is asked.
-
-    Returns None for a forked conversation, a request to forget, or more turns than one step takes.
-    """
+    """Store waiting turns verbatim in one step; None for a fork, a request to forget, or more than a step takes."""
 
     async def step() -> tuple[TurnReport | None, list[Change]]:
         found = await waiting(session)

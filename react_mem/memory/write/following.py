@@ -131,10 +131,7 @@ class BranchesOf:
     def linked(
         self, records: Sequence[Message], new: Sequence[Message], since: str | None, *, found: bool
     ) -> list[Message]:
-        """Return the new messages of a turn with their predecessors; `since` is the id of the last message in memory.
-
-        If it was not found, the thread was trimmed before it; new messages then follow on it.
-        """
+        """Return a turn's new messages with predecessors; they follow on `since`, unless it was found in the thread."""
         before = self._record(since) or start_of(self.session_id, records[0].id)
         unknown = {record.id for record in new}
         noted = []
@@ -364,10 +361,7 @@ def _is_of(item: Item, session_id: str) -> bool:
 
 
 def _moved(user_id: str, item: Item, *, away: bool, instead: bool = False) -> list[Change]:
-    """Return the writes that set a record aside or bring it back; none if it is in place.
-
-    With `instead`, another record has its id, and the one in place stays.
-    """
+    """Return the writes that set a record aside or bring it back; `instead`, another has its id, and stays."""
     aside = item.namespace[2] == ABANDONED
     if aside == away:
         return []
@@ -409,9 +403,7 @@ def _chain(user_id: str, session_id: str, held: Iterable[Item], fallen: Mapping[
     after = regrown(before, summaries, messages)
     if after == before:
         return []
-    if not after.entries:
-        return [delete(user_id, CHAIN, before.id)]
-    return [put(user_id, after)]
+    return [put(user_id, after) if after.entries else delete(user_id, CHAIN, before.id)]
 
 
 def _profile(

@@ -228,9 +228,6 @@ class TurnMemory:
             log.warning("memory is unavailable for this turn, what was last read stands in: %s", cause_of(error))
             known.missing[DATABASE] += f" ({cause_for_clients(error)})"
             return Recalled(known, read=True)
-        if isinstance(opened, MemoryFull):
-            self.full("store", opened)
-            return Recalled(results, read=True)
         if isinstance(opened, BaseException):
             # what could not be stored stays in the prompt with the whole thread
             self.degrade("store", opened)
@@ -340,9 +337,6 @@ class TurnMemory:
                     await storing
                     if self.identity is not None and self.identity.threaded:
                         await note_thread(turns.memory.store, turns.user_id, turns.session_id)
-        except MemoryFull as error:
-            self.full("store" if self.node else "extract", error)
-            return False
         except Exception as error:
             self.degrade("store" if self.node else "extract", error)
             return False
@@ -372,17 +366,17 @@ class TurnMemory:
 
     def degrade(self, operation: Operation, error: BaseException) -> None:
         """Go on without memory: log the cause once, and send an event."""
+        if isinstance(error, MemoryFull):
+            # the log has it once (see `memory.store.room`)
+            telemetry.count("quota.refused", quota=error.quota)
+            self.say(operation, "degraded", f"This turn is not remembered: {error}")
+            return
         cause = cause_of(error)
         telemetry.count("degradations", part=_PARTS[operation])
         where = f"the node {self.node}" if self.node else "this turn"
         log.warning("memory is unavailable for %s (%s): %s", where, operation, cause)
         costs = (_COSTS_A_NODE if self.node else _COSTS)[operation]
         self.say(operation, "degraded", f"Memory could not be reached, {costs}: {cause_for_clients(error)}")
-
-    def full(self, operation: Operation, error: MemoryFull) -> None:
-        """Go on without storing the turn, and send an event; the log has it once (see `memory.store.room`)."""
-        telemetry.count("quota.refused", quota=error.quota)
-        self.say(operation, "degraded", f"This turn is not remembered: {error}")
 
     def say(self, operation: Operation, status: str, message: str = "", **details: Any) -> None:
         """Send a `memory` event."""

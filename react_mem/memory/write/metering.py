@@ -32,10 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class AdmittedRuns(LRUCache[str, None]):
-    """Runs of this process that were counted.
-
-    A thread's state cannot tell: a command may lead to any node, with any state.
-    """
+    """Runs of this process that were counted. A thread's state cannot tell: a command may lead to any node."""
 
     def __init__(self) -> None:
         super().__init__(_MOST_RUNS)

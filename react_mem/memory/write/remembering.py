@@ -162,10 +162,7 @@ async def _told_here(memory: MemoryFacade, user_id: str, facts: Iterable[Fact]) 
 
 
 async def _told_to_do(memory: MemoryFacade, user_id: str, wish: str) -> tuple[Message | None, list[Change]]:
-    """Return the message of an earlier instruction in this conversation, and the write that dates it anew.
-
-    It is dated anew if another instruction was given since: of contradicting ones the later holds.
-    """
+    """Return the message of an earlier instruction, and the write that dates it after others: the later one holds."""
     stands = {"kind": MESSAGE.name, "standing": "instruction"}
     found = await memory.store.asearch(MESSAGE.namespace(user_id), filter=stands, limit=_SOURCES, refresh_ttl=False)
     told = sorted((Message.from_value(item.value) for item in found), key=lambda one: one.created_at)

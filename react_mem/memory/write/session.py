@@ -77,10 +77,7 @@ class TurnReport:
 
 @dataclass(frozen=True)
 class Session:
-    """One user in one conversation with one agent; without an extractor the user's statements are kept verbatim.
-
-    A conversation `elsewhere` is no thread of ours.
-    """
+    """One user in one conversation with one agent; a conversation `elsewhere` is no thread of ours."""
 
     memory: MemoryFacade
     extractor: Extractor | None
@@ -126,10 +123,7 @@ _KIND = "wish"
 def wish_changes(
     user_id: str, agent_id: str, operations: Iterable[Operation], said: Mapping[str, Message]
 ) -> list[Change]:
-    """Return the note of the user's own requests to forget, for the batch that retires their facts.
-
-    `grant_wishes` erases them.
-    """
+    """Return the note of the user's own requests to forget, for the batch that retires their facts."""
     others = {id_ for id_, message in said.items() if message.origin is not Origin.USER}
     wanted = [op for op in operations if op.relation == "forget" and op.target_id and op.origin is Origin.USER]
     asked = [op for op in wanted if others.isdisjoint(op.source_ids)]
@@ -148,10 +142,7 @@ def wishes_of(user_id: str) -> SearchOp:
 
 
 async def grant_wishes(store: BaseStore, user_id: str, found: Sequence[SearchItem] | None = None) -> str:
-    """Hide the noted records, and erase records hidden long enough; return a notice of problems. Idempotent.
-
-    Without `found` the notes are read.
-    """
+    """Hide the noted records, read without `found`, and erase those hidden long enough; return problems. Idempotent."""
     notes = found if found is not None else cast("list[list[SearchItem]]", await store.abatch([wishes_of(user_id)]))[0]
     problems: dict[str, None] = {}
     for note in sorted(notes, key=lambda item: (item.created_at, item.key)):
@@ -190,12 +181,6 @@ _MAX_NOTE = 600
 """Characters of a message in its note."""
 
 
-def is_due(turn: PendingTurn, at: datetime) -> bool:
-    """Return true if a turn may be claimed at a time."""
-    due = next_due(turn, at)
-    return due is not None and due <= at
-
-
 def next_due(turn: PendingTurn, at: datetime) -> datetime | None:
     """Return the earliest time at which a turn may be claimed; None for a parked one."""
     if turn.failures >= MAX_FAILURES:
@@ -210,11 +195,7 @@ def freed(turn: PendingTurn, failure: Exception | None) -> PendingTurn:
     if failure is not None:
         outage = isinstance(failure, ExtractionError) and failure.retryable
         asked = failure.retry_after if isinstance(failure, ModelUnavailable) else None
-        wait = (
-            max(min(_FIRST_RETRY * 2 ** min(turn.attempts, _MAX_DOUBLINGS), _LAST_RETRY), asked or 0.0)
-            if outage
-            else 0.0
-        )
+        wait = max(min(_FIRST_RETRY * 2 ** min(turn.attempts, _MAX_DOUBLINGS), _LAST_RETRY), asked or 0.0)
         free |= {
             "attempts": turn.attempts + 1,
             "failures": turn.failures + (not outage),
@@ -253,7 +234,7 @@ async def waiting(session: Session) -> ClaimableTurns:
     turns = sorted((PendingTurn.from_value(item.value) for item in found), key=lambda turn: turn.created_at)
     # another agent's turns are read by its own model, under its own policy
     own = [turn for turn in turns if turn.agent_id == session.agent_id]
-    free = [turn for turn in own if is_due(turn, at)]
+    free = [turn for turn in own if (due_at := next_due(turn, at)) is not None and due_at <= at]
     stale = at - timedelta(seconds=session.memory.policy.extraction.recover_after)
     mine = [turn for turn in free if turn.session_id == session.session_id]
     left = [turn for turn in free if turn.session_id != session.session_id and turn.created_at < stale]
@@ -341,7 +322,22 @@ async def offer_unread(session: Session) -> None:
         values = (await memory.records(user_id, MemoryScope.DIALOG, ids)).values()
         said = [Message.from_value(value) for value in values if MESSAGE.matches(value)]
         changes = [put(user_id, fact.model_copy(update={"unread": False})) for fact in facts]
-        changes += [put(user_id, _waiting(message, session.agent_id)) for message in said]
+        changes += [
+            put(
+                user_id,
+                PendingTurn(
+                    id=PENDING.id(message.id),
+                    text=message.text[:_MAX_NOTE],
+                    created_at=message.created_at,
+                    # it has joined its conversation's chain when it was said
+                    chained=True,
+                    session_id=message.session_id,
+                    agent_id=session.agent_id,
+                    source_ids=(message.id,),
+                ),
+            )
+            for message in said
+        ]
         at = int(now().timestamp() * 1000)
         for session_id in dict.fromkeys(message.session_id for message in said):
             work = Work(kind="extract", agent=session.agent_id, session=session_id, due_at=at)
@@ -349,16 +345,3 @@ async def offer_unread(session: Session) -> None:
         return None, changes
 
     await transact(memory.store, user_id, step)
-
-
-def _waiting(message: Message, agent_id: str) -> PendingTurn:
-    return PendingTurn(
-        id=PENDING.id(message.id),
-        text=message.text[:_MAX_NOTE],
-        created_at=message.created_at,
-        # it has joined its conversation's chain when it was said
-        chained=True,
-        session_id=message.session_id,
-        agent_id=agent_id,
-        source_ids=(message.id,),
-    )

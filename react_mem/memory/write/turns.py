@@ -75,12 +75,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TurnToStore:
-    """Turn to be stored; `first` is the index of the first message not in memory, `asked` that of the question.
-
-    Args:
-        ends: True if the turn is finished.
-        snapshot: True to ask for a snapshot, made at the extraction.
-    """
+    """Turn to be stored; `first` is the index of the first message not in memory, `asked` that of the question."""
 
     session: Session
     thread: Sequence[BaseMessage]
@@ -121,17 +116,11 @@ class TurnToStore:
         return cls(session, thread, since, first, asked, records, new, steps, **about)
 
     async def store(self) -> str:
-        """Store new messages with a note and the work of their extraction, in one batch.
+        """Store new messages with a note and the work of their extraction, in one batch; return a notice to the user.
 
         Nothing here waits for a worker, which may be reading or writing notes at this moment. So a note is never
-        extended: its id says which messages it names, and the note of a continued turn replaces the one before.
-
-        Returns:
-            A notice to the user about attachments that are not stored; empty if all are.
-
-        Raises:
-            MemoryFull: If there is no room for them; the thread keeps them, and a later turn stores them once there
-                is.
+        extended: its id says which messages it names, and the note of a continued turn replaces the one before. Raises
+        `MemoryFull` if there is no room; the thread keeps the messages, and a later turn stores them once there is.
         """
         session = self.session
         # what is asked is there already: its answer goes with it
@@ -232,10 +221,7 @@ class TurnToStore:
         ]
 
     async def _written(self, works: Sequence[Work]) -> TurnToStore:
-        """Write the turn in one batch; a guarded store checks in the write that the turn is not there yet.
-
-        Returns the turn as written: of an open one nothing is new that is there.
-        """
+        """Write the turn in one batch, guarded if the store can, and return it without messages that were there."""
         session, branches, can = self.session, self.session.branches, capabilities(self.session.memory.store)
         earlier = self.thread[: min(self.first, self.asked)]
         guarded = len(self.new) == 1 and can.guards

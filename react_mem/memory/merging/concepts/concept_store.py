@@ -178,10 +178,7 @@ _Key = tuple[str, ...]
 
 
 def themes(facts: Iterable[Fact], episodes: Iterable[Episode], named: Iterable[Concept]) -> list[Concept]:
-    """Return the themes of a user's facts and of the goals of the episodes, without the named concepts.
-
-    Ended facts and unread statements give no theme. Compute only: a second for thousands of facts.
-    """
+    """Return the themes of current facts and episodes' goals, beside named concepts: a second for thousands."""
     told: list[tuple[str, Fact | Episode]] = [
         *((fact.text, fact) for fact in facts if fact.current and not fact.verbatim),
         *((episode.goal, episode) for episode in episodes),
@@ -270,10 +267,7 @@ async def load_concepts(store: BaseStore, user_id: str) -> dict[str, Concept]:
 
 
 async def concept_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) -> list[Change]:
-    """Return the changes of concepts that follow from facts, for the batch that writes the facts.
-
-    No model and no embedder is asked, and the store only if a fact has a name.
-    """
+    """Return the changes of concepts that follow from facts, for their batch. Only names need the store."""
     if not any(mentions(fact) for fact in facts):
         return []
     before = await load_concepts(store, user_id)
@@ -285,10 +279,7 @@ async def concept_changes(store: BaseStore, user_id: str, facts: Sequence[Fact])
 
 
 async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
-    """Rebuild a user's concepts and themes from all facts, keep earlier decisions, and return the named concepts.
-
-    Covers facts written without concepts, such as imported ones. Idempotent.
-    """
+    """Rebuild a user's concepts and themes from all facts, imported ones too; return the named concepts. Idempotent."""
 
     async def step() -> tuple[list[Concept], list[Change]]:
         concepts, facts, episodes = [await _kept(store, user_id, kind) for kind in (CONCEPT, FACT, EPISODE)]
@@ -318,10 +309,7 @@ class Verdict:
 
 
 def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdict]) -> list[Change]:
-    """Return the writes of verdicts on concepts, applied in order. Compute only.
-
-    Verdicts on concepts that are gone, or against an earlier verdict, are skipped.
-    """
+    """Return the writes of verdicts in order, without those on lost concepts or against an earlier verdict."""
     names = Names.of(before.values())
     known = {alias.id: concept for concept in before.values() for alias in concept.aliases}
     changed: set[str] = set()

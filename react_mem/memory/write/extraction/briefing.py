@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from itertools import accumulate
 
-from react_mem.memory.language.clauses import Clause, cut
+from react_mem.memory.language.clauses import Clause, cut, joined
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import ends_of
 from react_mem.memory.llm.answers import block, flat
@@ -78,6 +78,22 @@ class Briefing:
     def snapshot(self) -> bool:
         """True if one of the turns asks for a snapshot."""
         return any(message.snapshot for message in self.messages)
+
+    @property
+    def texts(self) -> tuple[list[str], list[str]]:
+        """The messages of the user and the assistant, and the tool results."""
+        said = [message.text for message in self.messages if message.role != "tool"]
+        return said, [message.text for message in self.messages if message.role == "tool"]
+
+    @property
+    def dates(self) -> list[datetime]:
+        """Times of the messages."""
+        return [message.at for message in self.messages if message.at is not None]
+
+    def sentence_of(self, one: Numbered) -> str:
+        """Return the user's sentence with a clause, as far as it is shown."""
+        same = (other.clause for other in self.clauses.values() if other.message == one.message)
+        return joined(clause for clause in same if clause.sentence == one.clause.sentence)
 
     def before(self, place: int) -> str:
         """Return the shown text of the assistant's message right before a message; empty if there is none."""

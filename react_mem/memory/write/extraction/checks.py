@@ -62,7 +62,10 @@ def completed(draft: EpisodeDraft | None, summary: str, briefing: Briefing) -> E
             return None
         draft = EpisodeDraft(request, situation=request, origin=vouched(briefing.messages))
     else:
-        draft = replace(draft, situation=_situation(draft.goal, briefing))
+        # the request that shares most words with the goal; the first of equal ones
+        requests = dict.fromkeys(filter(None, (_request([message]) for message in briefing.messages)))
+        shares = {request: Vocabulary([request]).share(draft.goal) for request in requests}
+        draft = replace(draft, situation=max(shares, key=lambda request: shares[request], default=""))
     if asked and not draft.milestone:
         draft = replace(draft, milestone=shortened(draft.goal, MAX_TITLE))
     return replace(draft, snapshot=_snapshot(draft, summary, briefing)) if draft.milestone else draft
@@ -71,16 +74,6 @@ def completed(draft: EpisodeDraft | None, summary: str, briefing: Briefing) -> E
 def vouched(messages: Sequence[TranscriptMessage]) -> Origin:
     """Return the least trusted origin of some messages; never more than the assistant."""
     return lowest([Origin.ASSISTANT, *(Origin.TOOL if one.role == "tool" else one.origin for one in messages)])
-
-
-def _situation(goal: str, briefing: Briefing) -> str:
-    """Return the request that shares most words with a goal; the first of equal ones."""
-    shares: dict[str, float] = {}
-    for message in briefing.messages:
-        request = _request([message])
-        if request:
-            shares.setdefault(request, Vocabulary([request]).share(goal))
-    return max(shares, key=lambda request: shares[request], default="")
 
 
 def _request(messages: Sequence[TranscriptMessage]) -> str:
@@ -208,16 +201,12 @@ class _Checker:
         if not isinstance(value, str) or len(value) > MAX_SUMMARY:
             self.rejected.append("the summary is not a short text")
             return ""
-        briefing = self.locator.briefing
-        said, observed = _shown(briefing)
-        held = hold_summary(" ".join(value.split()), [*said, *observed], _dates(briefing))
+        said, observed = self.locator.briefing.texts
+        held = hold_summary(" ".join(value.split()), [*said, *observed], self.locator.briefing.dates)
         return "" if repeats_example(held, [*said, *observed]) else held
 
     def unread(self) -> list[Unread]:
-        """Return the clauses without a label or not shown, neighbours in a sentence as one.
-
-        Clauses without words, such as emoji, are left out.
-        """
+        """Return the clauses with words, but without a label or not shown, neighbours in a sentence as one."""
         briefing = self.locator.briefing
         open_ = [one for number, one in briefing.clauses.items() if number not in self.covered]
         left = sorted([*open_, *briefing.hidden], key=lambda one: (one.message, one.place))
@@ -240,7 +229,7 @@ def check_episode(proposed: ProposedEpisode, briefing: Briefing) -> EpisodeDraft
     milestone = " ".join(proposed.milestone.split())
     if len(milestone) > MAX_TITLE:
         raise Refused("milestone is too long")
-    said, observed = _shown(briefing)
+    said, observed = briefing.texts
     draft = EpisodeDraft(
         goal=proposed.goal.strip(),
         steps=tuple(step.strip() for step in proposed.steps if step.strip()),
@@ -254,16 +243,7 @@ def check_episode(proposed: ProposedEpisode, briefing: Briefing) -> EpisodeDraft
     told = (draft.goal, draft.outcome, draft.milestone, draft.snapshot)
     if any(repeats_example(part, [*said, *observed]) for part in told):
         raise Refused("it repeats an example of the instructions")
-    held = hold_episode(draft, said, observed, _dates(briefing))
+    held = hold_episode(draft, said, observed, briefing.dates)
     if held is None:
         raise Refused("no message tells of it")
     return held
-
-
-def _shown(briefing: Briefing) -> tuple[list[str], list[str]]:
-    said = [message.text for message in briefing.messages if message.role != "tool"]
-    return said, [message.text for message in briefing.messages if message.role == "tool"]
-
-
-def _dates(briefing: Briefing) -> list[datetime]:
-    return [message.at for message in briefing.messages if message.at is not None]

@@ -79,7 +79,7 @@ class StructuredExtractor:
             fields = "\n".join(f"- {name}: {description}" for name, description in profile.items())
             self.instructions += f"\n\n{load_prompt('extract_profile').format(fields=fields)}"
         self._repair = load_prompt("extract_repair")
-        self._snapshot = load_prompt("extract_snapshot")
+        self.snapshot = load_prompt("extract_snapshot")
         self._models = [(model, self.bound(model)) for model in map(without_retries, models)]
 
     async def extract(
@@ -116,10 +116,6 @@ class StructuredExtractor:
                     raise
                 failed = error
 
-    def wish(self, briefing: Briefing) -> str:
-        """Return the extra request of this turn, such as for a snapshot; mostly empty."""
-        return self._snapshot if briefing.snapshot else ""
-
     def repair(self, failed: InvalidOutput) -> str:
         """Return the message to a model about an unreadable answer."""
         return self._repair.format(problem=str(failed).rpartition(": ")[2])
@@ -131,10 +127,7 @@ class StructuredExtractor:
     async def ask(
         self, model: BaseChatModel, bound: Any, briefing: Briefing, failed: InvalidOutput | None, seconds: float
     ) -> tuple[str, bool]:
-        """Ask a model once, or raise an `ExtractionError`; return the answer, and true if it was cut short.
-
-        `bound` is the result of `bound` for the model, `failed` the error of an answer to repair.
-        """
+        """Return a model's answer, and true if it was cut short; `failed` is the error of an answer to repair."""
         labels = [*briefing.targets, *briefing.earlier]
         schema = strict_schema(labels, list(self.profile), clauses=len(briefing.clauses), topics=self.topics)
         prompt = self.prompt(briefing, failed)
@@ -151,9 +144,10 @@ class StructuredExtractor:
 
     def prompt(self, briefing: Briefing, failed: InvalidOutput | None = None) -> list[BaseMessage]:
         """Return the messages for a model. See `ask`."""
+        wish = self.snapshot if briefing.snapshot else ""
         messages: list[BaseMessage] = [
             SystemMessage(self.instructions),
-            HumanMessage("\n".join(filter(None, [briefing.memories, briefing.transcript, self.wish(briefing)]))),
+            HumanMessage("\n".join(filter(None, [briefing.memories, briefing.transcript, wish]))),
         ]
         if failed is not None:
             if failed.raw:
@@ -195,10 +189,12 @@ class LangMemExtractor(StructuredExtractor):
         self, model: BaseChatModel, bound: Any, briefing: Briefing, failed: InvalidOutput | None, seconds: float
     ) -> tuple[str, bool]:
         """Ask for one tool call. See `StructuredExtractor.ask`."""
+        wishes = [self.snapshot if briefing.snapshot else "", self.repair(failed) if failed else ""]
+        wishes = [self.snapshot if briefing.snapshot else "", self.repair(failed) if failed else ""]
         material = {
             "messages": [HumanMessage(briefing.transcript)],
             "memories": briefing.memories,
-            "repair": "\n\n".join(filter(None, [self.wish(briefing), self.repair(failed) if failed else ""])),
+            "repair": "\n\n".join(filter(None, wishes)),
         }
         kept = _Kept()
         config = {"callbacks": [kept], "tags": [HIDDEN], "configurable": {"max_attempts": 1}}
