@@ -131,7 +131,7 @@ class BranchesOf:
     def linked(
         self, records: Sequence[Message], new: Sequence[Message], since: str | None, *, found: bool
     ) -> list[Message]:
-        """Return a turn's new messages with predecessors; they follow on `since`, unless it was found in the thread."""
+        """Return a turn's new messages with predecessors; in a trimmed thread, not `found`, they follow on `since`."""
         before = self._record(since) or start_of(self.session_id, records[0].id)
         unknown = {record.id for record in new}
         noted = []

@@ -134,7 +134,7 @@ def _days_told(clause: str, today: date, proposed: str) -> tuple[_Days | None, _
 
 
 def zone_of(profile: Profile | None) -> tzinfo:
-    """Return the zone in a profile's field for it, an IANA name or an offset, or in others as area and place; or UTC."""
+    """Return the zone in a profile: an IANA name or offset, in other fields an IANA name of area and place; or UTC."""
     fields = profile.fields if profile else {}
     named = [field.value for name, field in fields.items() if re.sub(r"[\W_]", "", name.casefold()) in _ZONE_NAMES]
     others = [field.value for field in fields.values() if "/" in field.value]

@@ -207,7 +207,7 @@ class Locator:
 
     @cached_property
     def _heard(self) -> tuple[Vocabulary, Vocabulary, Vocabulary]:
-        """Vocabularies of known and said texts, of these without the assistant's, and of tools, pages and quotations."""
+        """Vocabularies of known and said texts, of these without the assistant's, and of strangers' texts."""
         own, said, strange = self.briefing.known, self.briefing.known, list[str]()
         last = max((one.message for one in self.briefing.clauses.values()), default=0)
         for place, (text, message) in enumerate(zip(self.briefing.shown, self.briefing.messages, strict=True)):
