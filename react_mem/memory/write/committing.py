@@ -27,7 +27,7 @@ from react_mem.memory.scopes.episodic import completed
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write.chain import preferences_among
 from react_mem.memory.write.session import (
-    Claim,
+    ClaimedTurns,
     Session,
     Stamp,
     TurnReport,
@@ -181,7 +181,7 @@ def _marked(message: Message, topic: str, stands: bool, over: Fact | None) -> Me
 
 
 async def commit(
-    claim: Claim,
+    claim: ClaimedTurns,
     messages: Sequence[Message],
     shown: Sequence[Message],
     extraction: Extraction,
@@ -228,7 +228,7 @@ async def commit(
     return report + TurnReport(problem=await grant_wishes(session.memory.store, user_id)) if wished else report
 
 
-async def commit_telling(claim: Claim, messages: Sequence[Message], told: Extraction) -> TurnReport:
+async def commit_telling(claim: ClaimedTurns, messages: Sequence[Message], told: Extraction) -> TurnReport:
     """Write the episode and the summary of turns but no facts, and delete their notes."""
     session, user_id = claim.session, claim.session.user_id
     stamp = session.stamp()
@@ -315,7 +315,7 @@ async def _told(
 
 
 async def keep_verbatim(
-    claim: Claim, messages: Sequence[Message], failure: ExtractionError | None = None
+    claim: ClaimedTurns, messages: Sequence[Message], failure: ExtractionError | None = None
 ) -> TurnReport:
     """Store the user's statements verbatim: for good without a model, else until the model works again."""
     session = claim.session

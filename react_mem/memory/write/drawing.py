@@ -32,13 +32,13 @@ from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
 from react_mem.memory.write.chain import join
 from react_mem.memory.write.committing import commit, commit_telling, keep_verbatim, kept_at_once, own_statements_in
-from react_mem.memory.write.session import Claim, Session, TurnReport, in_short, waiting
+from react_mem.memory.write.session import ClaimedTurns, Session, TurnReport, in_short, waiting
 from react_mem.memory.write.when import zone_of
 
 log = logging.getLogger(__name__)
 
 
-async def draw(claim: Claim) -> TurnReport:
+async def draw(claim: ClaimedTurns) -> TurnReport:
     """Extract from claimed turns of one conversation."""
     session = claim.session
     try:
@@ -86,7 +86,7 @@ def says_nothing(messages: Sequence[Message]) -> bool:
     return bool(theirs) and not any(theirs)
 
 
-async def _sum_up(claim: Claim, messages: Sequence[Message]) -> TurnReport:
+async def _sum_up(claim: ClaimedTurns, messages: Sequence[Message]) -> TurnReport:
     """Summarise turns whose facts the agent's tools store; a failing model is asked again later."""
     if claim.session.extractor is None:
         return await commit_telling(claim, messages, await asyncio.to_thread(told_of, messages))
@@ -158,11 +158,11 @@ def _may_fork(turn: PendingTurn) -> bool:
     return turn.forked or (len(turn.source_ids) == 1 and not turn.chained)
 
 
-async def _index(claim: Claim) -> tuple[Claim, Sequence[Message], ContextChain | None]:
+async def _index(claim: ClaimedTurns) -> tuple[ClaimedTurns, Sequence[Message], ContextChain | None]:
     """Embed messages and append them to the chain; return the turns still claimed, their messages, and the chain."""
     session = claim.session
 
-    async def step() -> tuple[tuple[Claim, Sequence[Message], ContextChain | None], list[Change]]:
+    async def step() -> tuple[tuple[ClaimedTurns, Sequence[Message], ContextChain | None], list[Change]]:
         mine = await claim.still_mine()
         messages, chain, _, changes = await _indexed(session, mine)
         if session.memory.policy.summaries.enabled:
@@ -228,7 +228,7 @@ async def draw_at_once(session: Session) -> TurnReport | None:
         return None
 
 
-async def _shown(claim: Claim, messages: Sequence[Message]) -> list[Message]:
+async def _shown(claim: ClaimedTurns, messages: Sequence[Message]) -> list[Message]:
     """Return the messages of turns, each turn after its context."""
     known = {message.id: message for message in messages}
     context = [id_ for turn in claim.due for id_ in turn.context_ids if id_ not in known]

@@ -247,7 +247,7 @@ async def waiting(session: Session) -> ClaimableTurns:
 
 
 @dataclass(frozen=True)
-class Claim:
+class ClaimedTurns:
     """Turns of one conversation that a worker has claimed."""
 
     session: Session
@@ -285,7 +285,7 @@ class Claim:
 
 
 async def claim(session: Session, worker: str) -> ClaimableTurns:
-    """Claim the turns to extract now, for a worker."""
+    """ClaimedTurns the turns to extract now, for a worker."""
 
     async def step() -> tuple[ClaimableTurns, list[Change]]:
         found = await waiting(session)

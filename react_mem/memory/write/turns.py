@@ -51,7 +51,7 @@ from react_mem.memory.work.items import Kind, Work, announce, put_work, worker_n
 from react_mem.memory.write.chain import fold
 from react_mem.memory.write.drawing import draw, draw_at_once
 from react_mem.memory.write.following import Reached
-from react_mem.memory.write.session import Claim, Session, TurnReport, claim, grant_wishes, offer_unread
+from react_mem.memory.write.session import ClaimedTurns, Session, TurnReport, claim, grant_wishes, offer_unread
 
 # Durable storage of a turn: its messages, a note for its extraction, and the work, in one batch.
 
@@ -350,14 +350,14 @@ class Turns(Session):
             claimed = await claim(self, worker)
             due = claimed.due
             if claimed.wishes and ungranted is None:
-                granted, ungranted = await self._grant(claimed.wishes, Claim(self, due, worker))
+                granted, ungranted = await self._grant(claimed.wishes, ClaimedTurns(self, due, worker))
                 total += granted
             if not due:
                 total += TurnReport(emptied=claimed.alone)
                 break
             turns = conversations.setdefault(due[0].session_id, replace(self, session_id=due[0].session_id))
             with telemetry.span("extraction") as measured:
-                report = await draw(Claim(turns, due, worker))
+                report = await draw(ClaimedTurns(turns, due, worker))
                 measured.set(calls=report.calls, stored=len(report.stored), waiting=report.waiting)
             self._count(report)
             chains[turns.session_id] = report.chain
@@ -371,7 +371,7 @@ class Turns(Session):
             raise ungranted
         return total
 
-    async def _grant(self, wishes: Sequence[SearchItem], mine: Claim) -> tuple[TurnReport, Exception | None]:
+    async def _grant(self, wishes: Sequence[SearchItem], mine: ClaimedTurns) -> tuple[TurnReport, Exception | None]:
         """Grant requests to forget left by a crash; return the failure, if any."""
         try:
             return TurnReport(problem=await grant_wishes(self.memory.store, self.user_id, wishes)), None
