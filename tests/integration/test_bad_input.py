@@ -247,7 +247,7 @@ async def test_an_extraction_that_fails_keeps_the_words(
             facts = await agent.store.asearch(scope_namespace(USER, MemoryScope.SEMANTIC))
             assert [fact.value["text"] for fact in facts] == [FIRST]
             # a model that was down is asked again after a while
-            monkeypatch.setattr("react_mem.memory.write.claims.now", lambda: now() + timedelta(minutes=1))
+            monkeypatch.setattr("react_mem.memory.write.session.now", lambda: now() + timedelta(minutes=1))
             assert await ask(agent, "And now?") == "I am back"
             assert await kept(agent) == Counter([FIRST, "nice", "And now?", "I am back"])
         assert FIRST in clauses_in(model.chats()[-1].text).values()

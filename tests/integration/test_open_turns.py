@@ -17,7 +17,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import Extraction, Operation, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.write.following import follow
+from react_mem.memory.write.following import BranchesOf
 from react_mem.memory.write.turns import Turns
 from tests.integration.test_forks import HANOI, HUE, Thread, agent, kind, store
 from tests.support.scripted_model import ScriptedModel
@@ -140,7 +140,7 @@ async def test_what_is_left_behind_while_it_is_read_is_not_written(store: BaseSt
     class Reader:
         async def extract(self, transcript: Sequence[TranscriptMessage], *_: Any, **__: Any) -> Extraction:
             # meanwhile the thread goes on from before the message
-            await follow(store, "ann", "1", message_record_id("1", thread[1]), [])
+            await BranchesOf(store, "ann", "1").follow(message_record_id("1", thread[1]))
             said = [m for m in transcript if m.role == "user"]
             return Extraction([Operation("new", m.text, source_ids=(m.id,)) for m in said], calls=1)
 

@@ -29,8 +29,8 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.write.committing import MAX_VERBATIM
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations
-from react_mem.memory.write.drafts import MAX_VERBATIM
 from react_mem.memory.write.turns import Turns
 from tests.support.databases import open_memory_store, word_model
 from tests.support.retiring import retire
@@ -212,7 +212,7 @@ async def test_what_fails_is_kept_word_for_word_read_later_and_not_kept_twice(
     report = await one.extract()
     assert (report.stored, report.waiting) == (["I live in Hanoi."], 1)
     assert [fact["verbatim"] for fact in await facts(store)] == [True]
-    monkeypatch.setattr("react_mem.memory.write.claims.now", lambda: now() + timedelta(minutes=1))
+    monkeypatch.setattr("react_mem.memory.write.session.now", lambda: now() + timedelta(minutes=1))
     await turns(store).extract()
     assert [(fact["text"], fact["verbatim"]) for fact in await facts(store)] == [("I live in Hanoi.", False)]
     assert await MemoryFacade(store).pending("ann") == []
@@ -235,7 +235,7 @@ async def test_an_outage_however_long_parks_nothing_and_is_not_asked_at_every_tu
     store: BaseStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [now()]
-    monkeypatch.setattr("react_mem.memory.write.claims.now", lambda: clock[0])
+    monkeypatch.setattr("react_mem.memory.write.session.now", lambda: clock[0])
     down = Reader(ModelUnavailable("down"))
     one = turns(store, extractor=down)
     await say(one, "I live in Hanoi.")

@@ -1,17 +1,16 @@
-"""Tree of a conversation: the current path, and the branches left behind.
-
-`after` maps each message to its predecessor throughout.
-"""
+"""Tree of a conversation: its current path, the branches left behind, and the facts believed on the path."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from cachetools import LRUCache
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
@@ -20,7 +19,7 @@ from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.receipt import Change
-from react_mem.memory.model.records import Message, Summary, record_id
+from react_mem.memory.model.records import BELIEVED, Ending, Fact, Message, Summary, Wording, record_id
 from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.summaries.sources import MASTER, MAX_WAITING
 
@@ -36,13 +35,7 @@ def root_of(id_: str, after: Mapping[str, str]) -> str:
 
 
 def left_behind(after: Mapping[str, str], tip: str, shown: Collection[str] = ()) -> set[str]:
-    """Return the messages of the same trees that are not on the path.
-
-    Args:
-        after: The predecessor of each message.
-        tip: The last message of the path.
-        shown: Further messages that count as on the path.
-    """
+    """Return the messages of the same trees that are not on the path to the tip, nor shown."""
     on_path = {*shown, *_line(tip, after)}
     roots = {root_of(id_, after) for id_ in {tip, *shown}}
     return {id_ for id_ in after if id_ not in on_path and root_of(id_, after) in roots}
@@ -55,10 +48,7 @@ def with_trunk(after: Mapping[str, str], trunk: Sequence[str]) -> dict[str, str]
 
 
 def with_lost_starts(after: Mapping[str, str], questions: Collection[str], tip: str) -> dict[str, str]:
-    """Return the predecessors with unanswered first messages moved to the root of the path.
-
-    A rolled-back run leaves such a message: the thread began again with another one.
-    """
+    """Return the predecessors with unanswered first messages, left by a rolled-back run, at the root of the path."""
     answered = set(after.values())
     lost = (id_ for id_ in questions if id_ not in answered and id_ != tip and after[id_] and after[id_] not in after)
     return {**after, **dict.fromkeys(lost, root_of(tip, after))}
@@ -87,19 +77,6 @@ def _line(id_: str, after: Mapping[str, str]) -> list[str]:
 
 
 # Marks by which a fork of a conversation is noticed: bookkeeping of an owner, not memories.
-
-
-@dataclass(frozen=True)
-class Marks:
-    """Position of memory in a conversation.
-
-    Args:
-        tip: The record of the last message of the last finished turn; empty if there is none.
-        trunk: The thread's messages from before predecessors were noted.
-    """
-
-    tip: str = ""
-    trunk: tuple[str, ...] = ()
 
 
 def branch_key(session_id: str) -> str:
@@ -133,12 +110,15 @@ def without_marks(user_id: str, session_id: str) -> list[Change]:
     return [PutOp(namespace, key(session_id), None) for key in (branch_key, trunk_key)]
 
 
-async def read_marks(store: BaseStore, user_id: str, session_id: str) -> Marks:
-    """Return the position of memory in a conversation."""
+async def read_marks(store: BaseStore, user_id: str, session_id: str) -> tuple[str, list[str]]:
+    """Return the tip of a conversation, the record of the last message of its last finished turn, and its trunk.
+
+    The tip is empty if there is none. The trunk is the thread's messages from before predecessors were noted.
+    """
     namespace = meta_namespace(user_id)
     found = await store.abatch([GetOp(namespace, key(session_id)) for key in (branch_key, trunk_key)])
     branch, trunk = (item if isinstance(item, Item) else None for item in found)
-    return Marks(tip_of(branch), tuple(trunk.value["trunk"]) if trunk is not None else ())
+    return tip_of(branch), trunk.value["trunk"] if trunk is not None else []
 
 
 def forgotten_branches(user_id: str, session_id: str, aside: Iterable[Item]) -> list[Change]:
@@ -147,24 +127,24 @@ def forgotten_branches(user_id: str, session_id: str, aside: Iterable[Item]) -> 
     return [*(PutOp(item.namespace, item.key, None) for item in gone), *without_marks(user_id, session_id)]
 
 
-# Cache of where conversations stand, in the process: what a write expects to find, which the write itself checks.
-
 _MOST = 10_000
 """Conversations cached, at some three hundred bytes each."""
 
 
-class KnownTips(OrderedDict[tuple[str, str], str]):
-    """LRU cache of tips by owner and conversation; the latest used comes last."""
+class KnownTips(LRUCache[tuple[str, str], str]):
+    """Tips of this process by owner and conversation: what a write expects to find, and checks itself."""
+
+    def __init__(self) -> None:
+        super().__init__(_MOST)
 
 
 def note_tip(store: BaseStore, user_id: str, session_id: str, tip: str | None) -> None:
     """Cache the tip of a conversation: empty if memory has none, None to drop the entry."""
     tips = kept_with(store, KnownTips)
-    tips.pop((user_id, session_id), None)
-    if tip is not None:
+    if tip is None:
+        tips.pop((user_id, session_id), None)
+    else:
         tips[user_id, session_id] = tip
-    while len(tips) > _MOST:
-        tips.popitem(last=False)
 
 
 def known_tip(store: BaseStore, user_id: str, session_id: str) -> str | None:
@@ -200,13 +180,10 @@ def has_thread(config: RunnableConfig) -> bool:
 
 
 async def was_on_thread(config: RunnableConfig, session_id: str, tip: str, *, blocking: bool = False) -> bool:
-    """Return true if the checkpoints of this run's thread hold a message.
+    """Return true if the checkpoints of this run's thread hold the record of a message.
 
-    Asked only if memory has a conversation and the thread holds nothing of it.
-
-    Args:
-        tip: The record of the message.
-        blocking: True outside of an event loop, where the checkpointer is synchronous.
+    Asked only if memory has a conversation and the thread holds nothing of it. `blocking` is true outside of an event
+    loop, where the checkpointer is synchronous.
     """
     if not has_thread(config):
         return False
@@ -265,3 +242,145 @@ def _entry(summary: Summary) -> ChainEntry:
         covers=max(summary.covers, 1),
         origin=summary.origin,
     )
+
+
+# Belief revision when branches of a conversation are left or followed again.
+
+
+def part_of(source: str) -> str:
+    """Return the record of a source, which may name a part of a record such as a message's steps."""
+    return source.partition(":")[0]
+
+
+def believed(
+    facts: Mapping[str, Fact], gone: Collection[str], said_at: Mapping[str, datetime], at: datetime
+) -> list[Fact]:
+    """Return the facts that change, of all facts of an owner by id, when some messages do not count.
+
+    Args:
+        gone: The messages that do not count; all others do.
+        said_at: Times of messages, by id.
+        at: The time of the decision.
+    """
+    judge = _Judge(facts, gone, said_at, at)
+    return [after for fact in facts.values() if (after := judge.reassessed(fact)) != fact]
+
+
+def _sources(fact: Fact) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*fact.source_ids, *fact.withdrawn)))
+
+
+def _endings(fact: Fact) -> tuple[Ending, ...]:
+    now = () if fact.current or fact.is_withdrawn else (fact.ending,)
+    return tuple(dict.fromkeys((*fact.suspended, *now)))
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Decision about all facts of an owner. Args: see `believed`."""
+
+    facts: Mapping[str, Fact]
+    gone: Collection[str]
+    said_at: Mapping[str, datetime]
+    at: datetime
+
+    @cached_property
+    def supported(self) -> dict[str, datetime]:
+        """Times at which the supported facts were last said; a fact without sources stands on its own."""
+        facts = self.facts.items()
+        return {id_: self._last_said(fact) for id_, fact in facts if not _sources(fact) or self._live(fact)}
+
+    def _counts(self, source: str) -> bool:
+        return part_of(source) not in self.gone
+
+    def _live(self, fact: Fact) -> tuple[str, ...]:
+        return tuple(filter(self._counts, _sources(fact)))
+
+    def _last_said(self, fact: Fact) -> datetime:
+        times = (self.said_at[part] for source in self._live(fact) if (part := part_of(source)) in self.said_at)
+        return max(times, default=fact.said_at)
+
+    def reassessed(self, fact: Fact) -> Fact:
+        """Return a fact as far as its messages and its ends still count."""
+        live, endings = self._live(fact), _endings(fact)
+        if not live and _sources(fact):
+            return fact if fact.is_withdrawn else fact.model_copy(update=self._withdrawn(fact))
+        update: dict[str, Any] = {}
+        if set(live) != set(fact.source_ids):
+            update = {
+                "source_ids": live,
+                "withdrawn": tuple(source for source in _sources(fact) if source not in live),
+                "support": max(len(live), 1),
+                "said_at": self._last_said(fact),
+                **self._wording(fact),
+            }
+        elif not any(map(self._may_have_changed, endings)):
+            return fact
+        since = update.get("said_at", fact.said_at)
+        holding = [ending for ending in endings if self._holds(fact, ending, since)]
+        chosen = min(holding, key=lambda one: (one.retired_at is not None, one.said_at or self.at), default=None)
+        rest = tuple(ending for ending in endings if ending != chosen)
+        if chosen is None:
+            return fact.model_copy(update={**update, **BELIEVED, "suspended": rest})
+        heir = self._heir(fact, chosen, since)
+        if heir is not None and heir.id != chosen.superseded_by:
+            # the one that ended it is withdrawn, and in its place is what had ended that
+            rest = (*rest, chosen)
+            chosen = chosen.model_copy(update={"superseded_by": heir.id, "valid_to": heir.said_at, "end_said_at": None})
+        return fact.model_copy(update={**update, "current": False, **dict(chosen), "suspended": rest})
+
+    def _withdrawn(self, fact: Fact) -> dict[str, Any]:
+        """Return the update of a fact without live sources: it becomes history, and an earlier end keeps its date."""
+        return {
+            "source_ids": (),
+            "withdrawn": _sources(fact),
+            "support": 1,
+            "current": False,
+            "retired_at": fact.retired_at or self.at,
+            "valid_to": fact.valid_to or self.at,
+            "superseded_by": None,
+            "ended_by": (),
+            "end_said_at": None,
+            "suspended": _endings(fact),
+        }
+
+    def _may_have_changed(self, ending: Ending) -> bool:
+        """Return true if the evidence of an end may have changed: its messages, or the branches of the successor."""
+        successor = self.facts.get(ending.superseded_by or "")
+        if successor is None:
+            return bool(ending.ended_by)
+        return bool(successor.withdrawn) or len(self._live(successor)) < len(_sources(successor))
+
+    def _holds(self, fact: Fact, ending: Ending, since: datetime) -> bool:
+        """Return true if an end holds: later than the fact's last source, with evidence that still counts."""
+        if ending.said_at is not None and ending.retired_at is not None and ending.said_at < since:
+            return False
+        if ending.superseded_by is not None:
+            return ending.superseded_by not in self.facts or self._heir(fact, ending, since) is not None
+        return not ending.ended_by or any(map(self._counts, ending.ended_by))
+
+    def _heir(self, fact: Fact, ending: Ending, since: datetime) -> Fact | None:
+        """Return the first supported successor, newer than the fact, along its line of successors; None without one.
+
+        A line may lead back to the fact itself (Hue, Hanoi, Hue), which is not its own successor.
+        """
+        id_ = ending.superseded_by
+        seen = {fact.id}
+        while id_ and id_ in self.facts and id_ not in seen:
+            if id_ in self.supported and self.supported[id_] >= since:
+                return self.facts[id_]
+            seen.add(id_)
+            id_ = next((one.superseded_by for one in _endings(self.facts[id_]) if one.superseded_by), None)
+        return None
+
+    def _wording(self, fact: Fact) -> dict[str, Any]:
+        """Return the update of a fact's text to a wording with a live source, if its own has none."""
+        if not fact.wordings:
+            return {}
+        beside = {source for wording in fact.wordings for source in wording.source_ids}
+        own = tuple(source for source in _sources(fact) if source not in beside)
+        still = [wording for wording in fact.wordings if any(map(self._counts, wording.source_ids))]
+        if not still or any(map(self._counts, own)):
+            return {}
+        now = Wording(text=fact.text, said_at=fact.created_at, source_ids=own)
+        return {"text": still[-1].text, "wordings": (now, *(w for w in fact.wordings if w != still[-1]))}

@@ -30,9 +30,8 @@ from react_mem.memory.rights.hidden import erase_due
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, announce, put_work
-from react_mem.memory.write.claims import next_due
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations
-from react_mem.memory.write.session import TurnReport
+from react_mem.memory.write.session import TurnReport, next_due
 from react_mem.memory.write.turns import Turns
 
 # Reflection over many turns: entity resolution, knowledge, skills; and all of them at once, on request.

@@ -57,14 +57,7 @@ def has_media(message: BaseMessage) -> bool:
 
 
 def referring(records: Iterable[Message], kept: dict[str, Attachment] | None) -> list[Message]:
-    """Return messages with references in place of media, and the captions as keywords.
-
-    It takes a while for large data: see `media_size`.
-
-    Args:
-        records: The messages; those with references already stay as they are.
-        kept: Receives the data, by reference; None keeps no data.
-    """
+    """Return messages with references in place of media, whose data `kept` receives, if any; slow for large data."""
     found = []
     for record in records:
         if not isinstance(record.content, str):
@@ -76,10 +69,7 @@ def referring(records: Iterable[Message], kept: dict[str, Attachment] | None) ->
 
 
 async def kept_apart(store: BaseStore, user_id: str, records: Sequence[Message]) -> list[Message]:
-    """Store the attachments of messages, and return the messages with references to them.
-
-    Attachments over the owner's limit are marked `omitted`. Without attachments the store is not asked.
-    """
+    """Store attachments and return the messages with references; those over the owner's limit are marked `omitted`."""
     given: dict[str, Attachment] = {}
     work = partial(referring, records, given if limit_of(store) else None)
     referred = await off_loop(media_size(records), work)
@@ -102,10 +92,7 @@ def media_size(records: Iterable[Message]) -> int:
 
 
 def by_reference(block: Mapping[str, Any], kept: dict[str, Attachment] | None) -> dict[str, Any]:
-    """Return a block without data: with a reference to stored data, with an external URL, or `omitted`. Idempotent.
-
-    Args:
-        kept: Receives the data, by reference; None keeps no data.
+    """Return a block without data: with a reference to stored data, an external URL, or `omitted`. See `referring`.
 
     >>> kept = {}
     >>> block = by_reference({"type": "image", "base64": "aGVsbG8=", "mime_type": "image/png", "caption": "Miu"}, kept)
@@ -154,11 +141,7 @@ def shown_blocks(content: Any) -> str:
 
 
 def said_again(content: Sequence[Any], data: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return a record's content for a model: with the data of attachments, or their captions in words.
-
-    Args:
-        data: The data of attachments as base64, by reference.
-    """
+    """Return a record's content for a model: with attachments' data (base64, by reference), or captions in words."""
     blocks = []
     for block in content:
         medium = medium_of(block)
@@ -296,8 +279,7 @@ def calls_of(message: AIMessage) -> list[Mapping[str, Any]]:
 def led_apart(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return a message to be written with its calls and thinking moved from its blocks to their own fields.
 
-    Args:
-        data: The message; its `tool_calls` and `thinking` stay, ahead of those of its blocks.
+    Its `tool_calls` and `thinking` stay, ahead of those of its blocks.
 
     >>> led_apart({"content": [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "Hi"}]})
     {'content': [{'type': 'text', 'text': 'Hi'}], 'thinking': 'Hm.'}

@@ -12,10 +12,7 @@ from react_mem.memory.index.recall import RecallHit
 from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope, SaidIn
 from react_mem.memory.model.kinds import FACT, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.records import (
-    AnyRecord,
-    Votes,
-)
+from react_mem.memory.model.records import AnyRecord, Votes
 
 
 async def with_doubts(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
@@ -24,24 +21,20 @@ async def with_doubts(store: BaseStore, user_id: str, results: Sequence[MemoryRe
     if not any(_of(value) for value in facts.values()):
         return list(results)
     others = await others_of(store, user_id, facts)
-    return [_with_doubts(item, others) if item.id in facts else item for item in results]
 
+    def doubted(item: MemoryResultItem) -> MemoryResultItem:
+        told = doubts_of(item.payload, others)
+        forgotten = [id_ for id_ in _of(item.payload) if id_ not in others]
+        payload = {**item.payload, "doubts": [*(doubt.id for doubt in told), *forgotten]}
+        return item.model_copy(update={"doubts": told, "payload": payload})
 
-def _with_doubts(item: MemoryResultItem, others: Mapping[str, Mapping[str, Any]]) -> MemoryResultItem:
-    told = doubts_of(item.payload, others)
-    forgotten = [id_ for id_ in _of(item.payload) if id_ not in others]
-    payload = {**item.payload, "doubts": [*(doubt.id for doubt in told), *forgotten]}
-    return item.model_copy(update={"doubts": told, "payload": payload})
+    return [doubted(item) if item.id in facts else item for item in results]
 
 
 async def others_of(
     store: BaseStore, user_id: str, facts: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the facts that some facts are in doubt about, and those facts, by id.
-
-    Args:
-        facts: Facts as JSON, by id.
-    """
+    """Return the facts that some facts, given as JSON by id, are in doubt about, and those facts."""
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     missing = dict.fromkeys(id_ for value in facts.values() for id_ in _of(value) if id_ not in facts)
     found = cast("list[Item | None]", await store.abatch([GetOp(namespace, id_) for id_ in missing]) if missing else [])
@@ -49,14 +42,10 @@ async def others_of(
 
 
 def doubts_of(value: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> tuple[MemoryDoubt, ...]:
-    """Return the current doubts of a fact; forgotten facts raise none.
+    """Return the current doubts of a fact, given as JSON like the others; forgotten facts raise none.
 
     A fact that it needs counts while ended, any other one while believed: either may have changed since, as when a
     branch of the conversation is left.
-
-    Args:
-        value: The fact, as JSON.
-        others: Facts as JSON, by id.
     """
     needs = set(value.get("needs") or ())
     told = [
@@ -87,12 +76,10 @@ _MOST_PLACES = 20
 
 
 async def with_places(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
-    """Return results with the conversations and turns of each fact that has several messages.
-
-    The store is asked only if such a fact stands beside a summary of summaries.
-    """
+    """Return results with the places of facts with several messages, if beside a summary of summaries."""
     several = [item for item in results if item.source == FACT.name and len(item.source_ids) > 1]
-    if not several or not any(_is_higher(item) for item in results):
+    summaries = [item.payload for item in results if item.source == SUMMARY.name]
+    if not several or all(summary.get("level", _FIRST_LEVEL) == _FIRST_LEVEL for summary in summaries):
         return list(results)
     dialog = MESSAGE.namespace(user_id)
     ids = dict.fromkeys(id_ for item in several for id_ in item.source_ids[-_MOST_PLACES:])
@@ -104,10 +91,6 @@ async def with_places(store: BaseStore, user_id: str, results: Sequence[MemoryRe
         return item.model_copy(update={"said_in": tuple(said_in)})
 
     return [placed(item) if item in several else item for item in results]
-
-
-def _is_higher(item: MemoryResultItem) -> bool:
-    return item.source == SUMMARY.name and item.payload.get("level", _FIRST_LEVEL) != _FIRST_LEVEL
 
 
 def _place(message: Mapping[str, object]) -> SaidIn:
@@ -131,11 +114,7 @@ _TOGETHER = 1.1
 
 
 def voted(record: AnyRecord, before: int, after: int) -> AnyRecord:
-    """Return a record after the verdict on a turn that used it changed.
-
-    Args:
-        before: The verdict until now: 1 for good, -1 for bad, 0 for none.
-    """
+    """Return a record after the verdict on a turn that used it changed: 1 for good, -1 for bad, 0 for none."""
     if before == after:
         return record
     votes = record.votes or Votes(base=record.importance)
@@ -151,11 +130,7 @@ def voted(record: AnyRecord, before: int, after: int) -> AnyRecord:
 
 
 def in_favour(found: Sequence[RecallHit]) -> Sequence[RecallHit]:
-    """Return recalled memories reordered by feedback.
-
-    Args:
-        found: The memories, the best first. An order other than that of the scores is a reranker's, and stays.
-    """
+    """Return recalled memories, the best first, reordered by feedback; a reranker's order, not of scores, stays."""
     factors = [favour(one.item.value) for one in found]
     if all(factor == 1.0 for factor in factors):
         return found

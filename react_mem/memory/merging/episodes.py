@@ -39,13 +39,7 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 def hold_episode(
     draft: EpisodeDraft, said: Sequence[str], observed: Sequence[str], at: Iterable[datetime] = ()
 ) -> EpisodeDraft | None:
-    """Return an episode without hallucinated parts; None if the messages do not support its goal.
-
-    Args:
-        said: The messages of the turn.
-        observed: The tool results in it; lessons come from nothing else.
-        at: Times of the messages, for the dates meant by "today" and "last Friday".
-    """
+    """Return an episode without hallucinated parts, its lessons from tool results alone; None without support."""
     asked, told, seen = Told(said, at), Told([*said, *observed], at), Told(observed, at)
     goal = draft.goal.strip()
     if asked.share(goal) < _GOAL_SHARE or not told.bears_out(goal):
@@ -69,9 +63,7 @@ def hold_episode(
 def hold_summary(text: str, said: Sequence[str], at: Iterable[datetime] = ()) -> str:
     """Return the supported sentences of a summary: names, numbers, words and language from the sources; perhaps none.
 
-    Args:
-        said: The sources: messages and tool results.
-        at: Times of the messages.
+    The sources are messages and tool results; `at` has their times.
 
     >>> hold_summary("User moved to Hue. User paid 90 dollars.", ["I have moved to Hue"])
     'User moved to Hue.'
@@ -113,11 +105,7 @@ def merged(known: Episode, new: Episode) -> Episode:
 
 
 def episode_text(told: str, situation: str) -> str:
-    r"""Return the indexed and shown text of an episode.
-
-    Args:
-        told: Goal and outcome.
-        situation: The request that began it; a line of its own unless `told` covers it.
+    r"""Return the indexed and shown text of an episode: goal and outcome, and the request unless they cover it.
 
     >>> episode_text("Book a flight. Booked.", "Please book me a flight")
     'Book a flight. Booked.'

@@ -103,11 +103,7 @@ async def write_facts(
     said: Mapping[str, Message] | None = None,
     told: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[Fact]:
-    """Reconcile operations with the stored facts, write the changes, and return the facts that are new or have changed.
-
-    Raises:
-        WriteConflict: If other writers of the owner were faster every time.
-    """
+    """Reconcile operations with the stored facts, write the changes, and return them, or raise `WriteConflict`."""
 
     async def step() -> tuple[list[Fact], list[Change]]:
         stored = await load_facts(store, user_id, operations)

@@ -67,9 +67,7 @@ def reconcile(
     Args:
         operations: Checked operations, in order.
         stored: The existing facts of `wanted(operations)` and their successors, by id.
-        at: The time of the write.
-        session_id: The conversation of the operations.
-        said: The cited messages, by id; a missing one counts as said `at`.
+        said: The cited messages, by id; a missing one counts as said `at` the time of the write.
     """
     batch = _Batch(stored, dict(stored), at, session_id, agent_id)
     for operation in operations:
@@ -107,9 +105,10 @@ class _Batch:
             self._state(known, new, settles=True)
             return
         fact = self._state(self._known(new), new, settles=operation.relation != "unsure")
-        # what bears nothing out raises no doubt either
-        is_taken = set(new.source_ids) <= set(fact.source_ids)
-        if operation.relation in ("changes", "corrects", "unsure") and is_taken and not self._is_retry(fact.id, new):
+        # what bears nothing out raises no doubt either, nor what was applied before
+        is_taken, before = set(new.source_ids) <= set(fact.source_ids), self.stored.get(fact.id)
+        is_retry = before is not None and not before.verbatim and set(new.source_ids) <= set(before.source_ids)
+        if operation.relation in ("changes", "corrects", "unsure") and is_taken and not is_retry:
             self._change(fact, operation, when)
 
     def link(self) -> None:
@@ -126,11 +125,6 @@ class _Batch:
     def _known(self, new: Fact, meant: Fact | None = None) -> Fact | None:
         return known_as(new, self._merged(new.id), self.facts.values(), meant)
 
-    def _is_retry(self, id_: str, new: Fact) -> bool:
-        """Return true if a statement was applied before."""
-        before = self.stored.get(id_)
-        return before is not None and not before.verbatim and set(new.source_ids) <= set(before.source_ids)
-
     def _change(self, fact: Fact, operation: Operation, when: datetime) -> None:
         corrects = operation.relation == "corrects"
         # what never was so is the fact that is named, and not what has taken its place
@@ -146,16 +140,15 @@ class _Batch:
         elif not target.current:
             return
         elif operation.relation == "unsure" or operation.origin is not Origin.USER:
-            self._doubt(fact, target)
+            # a possible contradiction: both stay
+            for one, other in ((fact, target.id), (target, fact.id)) if fact.current else ():
+                self._keep(one.model_copy(update={"doubts": tuple(dict.fromkeys([*one.doubts, other]))}))
         else:
             since = min(target.valid_from or target.said_at, target.said_at) if corrects else when
             self.retire(target, since, superseded_by=fact.id)
 
     def _is_beside(self, target: Fact, operation: Operation) -> bool:
-        """Return true if the target was first said in the same message: the two then stand side by side.
-
-        A known fact repeated there may still be changed there: "viola, not violin, and another orchestra".
-        """
+        """Return true if the target was first said in the same message: the two then stand side by side."""
         before = self.stored.get(target.id, target)
         return bool(set(before.source_ids) & set(operation.source_ids))
 
@@ -242,12 +235,6 @@ class _Batch:
         kept = tuple(id_ for id_ in now.doubts if id_ not in now.needs or self._is_mutual(now.id, id_))
         self._keep(now.model_copy(update={"doubts": kept}))
 
-    def _doubt(self, fact: Fact, target: Fact) -> None:
-        """Mark two facts as a possible contradiction; both stay."""
-        if fact.current:
-            for one, other in ((fact, target.id), (target, fact.id)):
-                self._keep(one.model_copy(update={"doubts": tuple(dict.fromkeys([*one.doubts, other]))}))
-
     def _end(self, target: Fact | None, operation: Operation, when: datetime) -> None:
         if target is None or not target.current or operation.origin is not Origin.USER:
             return
@@ -268,12 +255,7 @@ class _Batch:
 
 
 def stated(stored: Mapping[str, Fact], known: Fact | None, new: Fact) -> dict[str, Fact]:
-    """Return the facts that change, by id, when a fact is said.
-
-    Args:
-        known: The fact that already says it (`known_as`); None if there is none.
-        new: The fact, as said now.
-    """
+    """Return the facts that change, by id, when a fact is said that another one may say already (`known_as`)."""
     batch = _Batch(stored, dict(stored), new.created_at, new.session_id, new.agent_id)
     batch.take_in(known, new)
     # most are the very ones that were there
@@ -305,11 +287,10 @@ def retire(
     ended_by: Iterable[str] = (),
     end_said_at: datetime | None = None,
 ) -> Fact:
-    """Return a fact as dated history.
+    """Return a fact as dated history, not believed from a time `at` on.
 
     Args:
         when: Its end, unless it ended earlier; its beginning for a correction of something that never was true.
-        at: The time from which it is no longer believed.
         ended_by: The messages that end it, without a successor.
         end_said_at: Their time, if the fact ended earlier.
     """
@@ -327,13 +308,7 @@ def retire(
 
 
 def known_as(said: Fact, same: Fact | None, facts: Iterable[Fact], meant: Fact | None = None) -> Fact | None:
-    """Return the fact that already says this, in these words or in another wording; None if there is none.
-
-    Args:
-        said: A fact, as said.
-        same: The fact with this very text.
-        meant: The fact that it says in other words.
-    """
+    """Return the fact that says this already: `same` has this very text, `meant` says it in other words; or None."""
     about, words = normalise(said.about), normalise(said.text)
     put_so = (fact for fact in facts if fact.wordings and words in ways(fact) and fact != same)
     others = [fact for fact in put_so if normalise(fact.about) == about]

@@ -9,12 +9,7 @@ from typing import Any
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.identity import OUTSIDE
 from react_mem.memory.model.origins import Origin, is_higher, lowest
-from react_mem.memory.model.records import (
-    BELIEVED,
-    Fact,
-    Lapse,
-    Wording,
-)
+from react_mem.memory.model.records import BELIEVED, Fact, Lapse, Wording
 
 _MAX_WORDINGS = 20
 """Wordings of a fact that are kept, the latest."""
@@ -23,11 +18,8 @@ _MAX_WORDINGS = 20
 def said_again(fact: Fact, new: Fact) -> Fact:
     """Return a known fact after it was said again: with more sources, and believed again if it was over.
 
-    If a more trusted origin now says it in the same words, the fact becomes that origin's and rests on its messages
-    alone, so that it goes with them.
-
-    Args:
-        new: The same fact, as said now. Only the user's own words add support.
+    Only the user's own words add support. If a more trusted origin now says it in the same words, the fact becomes that
+    origin's and rests on its messages alone, so that it goes with them.
     """
     if lowest([fact.origin, new.origin]) is not fact.origin:
         # whoever is trusted less bears nothing out: if the user's own message goes, this must not stay in its name
@@ -52,40 +44,31 @@ def said_again(fact: Fact, new: Fact) -> Fact:
         update["reading"] = new.reading
     if new.keywords:
         update["keywords"] = new.keywords
-    if fact.current and new.said_at >= fact.said_at:
-        update |= _until(fact, new)
+    latest = new.said_at >= fact.said_at
+    if fact.current and latest:
+        # it may go on, or be true again after its last day
+        again = fact.valid_to is not None and fact.valid_to < new.said_at and new.origin is Origin.USER
+        if new.valid_to is not None or again:
+            update["valid_to"] = new.valid_to
     for name in ("event_at", "valid_from"):
-        if getattr(new, name) is not None and (getattr(fact, name) is None or new.said_at >= fact.said_at):
+        if getattr(new, name) is not None and (getattr(fact, name) is None or latest):
             update[name] = getattr(new, name)
     if new.needs:
         update["needs"] = tuple(dict.fromkeys([*fact.needs, *new.needs]))
-    if new.said_at >= fact.said_at and new.origin is Origin.USER:
+    if latest and new.origin is Origin.USER:
         # what it depended on has changed, and it is said to hold all the same
         update["doubts"] = tuple(id_ for id_ in fact.doubts if id_ not in fact.needs)
     over = not fact.current and (fact.is_withdrawn or new.said_at > (fact.ending.said_at or fact.said_at))
     if new.current and over and (new.origin is Origin.USER or fact.origin is not Origin.USER):
         update |= revived(fact, new.created_at)
     if is_told_anew(fact, new) and normalise(new.text) == normalise(fact.text):
-        update |= _taken_over(fact, new, is_believed=bool(update.get("current", fact.current)))
+        # taken over from a less trusted origin: its evidence and dates are dropped
+        names = ("origin", "quote", "reading", "source_ids", "event_at", "valid_from")
+        update |= {name: getattr(new, name) for name in names}
+        update |= {"withdrawn": (), "support": max(1, len(new.source_ids)), "wordings": unsourced(fact.wordings)}
+        if update.get("current", fact.current):
+            update["valid_to"] = new.valid_to
     return fact.model_copy(update=update)
-
-
-def _taken_over(fact: Fact, new: Fact, *, is_believed: bool) -> dict[str, Any]:
-    """Return the update of a fact taken over from a less trusted origin; its evidence and dates are dropped."""
-    told: dict[str, Any] = {"origin": new.origin, "quote": new.quote, "reading": new.reading}
-    told |= {"source_ids": new.source_ids, "withdrawn": (), "support": max(1, len(new.source_ids))}
-    told |= {"wordings": unsourced(fact.wordings)}
-    told |= {"event_at": new.event_at, "valid_from": new.valid_from}
-    return told | ({"valid_to": new.valid_to} if is_believed else {})
-
-
-def _until(fact: Fact, new: Fact) -> dict[str, Any]:
-    """Return the update of a repeated fact's end: it may go on, or be true again after its last day."""
-    if new.valid_to is not None:
-        return {"valid_to": new.valid_to}
-    if fact.valid_to is None or fact.valid_to >= new.said_at or new.origin is not Origin.USER:
-        return {}
-    return {"valid_to": None}
 
 
 def _with_wording(wordings: Sequence[Wording], new: Fact) -> tuple[Wording, ...]:

@@ -116,7 +116,8 @@ def is_withheld(skill: Skill, turn_id: str) -> bool:
     if not skill.source_ids or not skill.tool_sops:
         return False
     digest = hashlib.sha256(f"{turn_id}\0{skill.task_type or skill.id}".encode()).digest()
-    share = WITHHELD_ONCE_PROVEN if _is_proven(skill) else WITHHELD
+    proven = min(skill.shown.turns, skill.withheld.turns) >= LEAST_COMPARED and _benefit(skill)[0] > 0
+    share = WITHHELD_ONCE_PROVEN if proven else WITHHELD
     return int.from_bytes(digest[:6]) < share * 2**48
 
 
@@ -176,10 +177,6 @@ def _status(skill: Skill, trials: int, successes: int) -> str:
     if skill.status == "archived" or doubt >= CONFIDENCE or undecided:
         return "archived"
     return "active" if 1 - doubt >= CONFIDENCE else skill.status
-
-
-def _is_proven(skill: Skill) -> bool:
-    return min(skill.shown.turns, skill.withheld.turns) >= LEAST_COMPARED and _benefit(skill)[0] > 0
 
 
 def _benefit(skill: Skill) -> tuple[float, float]:
@@ -265,13 +262,10 @@ def without(one: Knowledge, ended: Mapping[str, Fact], standing: Mapping[str, st
     proofs = one.proofs - len(over)
     left = tuple(source for source in one.source_ids if source not in ended)
     others = [standing[source] for source in left if source in standing]
-    if min(len(left), proofs) < MIN_SOURCES or any(_speaks_of(fact, one.text, others) for fact in over):
+    # it speaks of a fact with a word found only there, or with any word of a fact that has none of its own
+    own = [missing(fact.text, others) or content_words(fact.text) for fact in over]
+    speaks = any(len(Vocabulary([one.text]).missing(" ".join(words))) < len(words) for words in own)
+    if min(len(left), proofs) < MIN_SOURCES or speaks:
         return None
     update = {"source_ids": left, "proofs": proofs, "confidence": confidence(proofs, len(over))}
     return one.model_copy(update=update)
-
-
-def _speaks_of(fact: Fact, text: str, others: Sequence[str]) -> bool:
-    """Return true if a text has a word found only in this fact, or any of its words if it has none of its own."""
-    own = missing(fact.text, others) or content_words(fact.text)
-    return len(Vocabulary([text]).missing(" ".join(own))) < len(own)

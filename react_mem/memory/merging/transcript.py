@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -11,6 +10,7 @@ from itertools import takewhile
 from typing import Any, TypeVar
 from uuid import NAMESPACE_OID, uuid5
 
+from cachetools import LRUCache
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore, Item, PutOp
 
@@ -58,13 +58,10 @@ M = TypeVar("M", bound=BaseMessage)
 
 
 def identified(messages: Iterable[M]) -> list[M]:
-    """Return the messages of a thread, each with an id: its own, or one derived from its content and predecessor.
+    """Return the messages of a whole thread, each with an id: its own, or one derived from its content and predecessor.
 
     Not every channel gives ids. The same thread always gets the same ids, and a repeated text gets two. Messages
     without an id are copied, since their owner may use them again.
-
-    Args:
-        messages: The messages of a thread, from its beginning.
 
     >>> one, two = identified([HumanMessage("yes"), HumanMessage("yes")])
     >>> one.id == two.id, identified([HumanMessage("yes")])[0].id == one.id
@@ -96,27 +93,18 @@ def is_users(message: BaseMessage) -> bool:
 
 
 def by_other(message: M, source: str) -> M:
-    """Return a human message marked as not the user's; other messages as they are.
-
-    Args:
-        message: A message from another source than the user.
-        source: The source; a mark set by middleware stays.
-    """
+    """Return a human message marked as not the user's, by its source; other messages, and marks of middleware, stay."""
     if not is_users(message):
         return message
     return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, SOURCE: source}})
 
 
 def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, agent_id: str) -> list[Message]:
-    """Return records of a conversation's messages: user messages, and answers that say or show something.
+    """Return records of a conversation's messages, from an index on: user messages, and answers that tell something.
 
     Tool results belong to the steps of the turn and are left out; tool calls and thinking are kept with the answer
-    that they led to. A message with media alone has an empty text and its whole content (see `referring`).
-
-    Args:
-        messages: Messages with ids, in order. `additional_kwargs["said_at"]` (ISO 8601) dates an older one; see
-            `misdated`.
-        first: The index of the first message in the conversation.
+    that they led to. A message with media alone has an empty text and its whole content (see `referring`). Messages
+    have ids; `additional_kwargs["said_at"]` (ISO 8601) dates an older one, see `misdated`.
     """
     at = now()
     records: list[Message] = []
@@ -154,23 +142,14 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
 
 
 def vouched(message: Message, heard: Iterable[Origin]) -> Message:
-    """Return a message with the least trusted origin of all that its author heard in the turn.
-
-    Args:
-        message: The message; the user's own are trusted as such.
-        heard: Origins of the tool results and pages in the turn.
-    """
+    """Return a message with the least trusted origin of all that its author heard; the user's own stay trusted."""
     return message if message.role == "user" else with_origin(message, [message.origin, *heard])
 
 
 def misdated(messages: Sequence[BaseMessage], since: str | None = None) -> str:
-    """Return a warning about messages with an impossible time, with the cause and the remedy; empty if there are none.
+    """Return a warning about new messages with an impossible time, with cause and remedy; empty if there are none.
 
     Such a message counts as said when stored. The time itself is not quoted: it may be any text.
-
-    Args:
-        messages: The messages of a conversation.
-        since: The id of the last message in memory.
     """
     at = now()
     new = takewhile(lambda message: since is None or message.id != since, reversed(messages))
@@ -217,11 +196,7 @@ def message_record_id(session_id: str, message: BaseMessage) -> str:
 
 
 def record_named(session_id: str, message_id: str | None) -> str:
-    """Return the record id for a message id.
-
-    Args:
-        message_id: The id of the message, or the name of its record.
-    """
+    """Return the record id for a message id, or for the name of its record."""
     return str(message_id) if isinstance(message_id, RecordName) else _record_id(session_id, str(message_id))
 
 
@@ -238,21 +213,17 @@ def is_said(message: BaseMessage) -> bool:
 
 def text_of(message: BaseMessage) -> str:
     """Return the text of a message, with the names of other content such as `[image]`."""
-    return _joined(message, lambda block: f"[{_medium(block)}]")
+    return _joined(message, lambda block: f"[{medium_of(block) or block.get('type', 'content')}]")
 
 
 def _words_of(message: BaseMessage) -> str:
     """Return the spoken words of a message, without media names, preamble and thinking."""
-    text = _joined(message, lambda _: "").removeprefix(_preamble(message)).strip()
+    text = _joined(message, lambda _: "").removeprefix(message.additional_kwargs.get(PREAMBLE) or "").strip()
     return text.removeprefix(thought_before(text)).strip() if isinstance(message, AIMessage) else text
 
 
 def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> str:
-    """Return the texts of a message as one.
-
-    Args:
-        named: Gives the text of a block that has none.
-    """
+    """Return the texts of a message as one; `named` gives the text of a block that has none."""
     if isinstance(message.content, str):
         return message.content.strip()
     said = (b for b in message.content if isinstance(b, str) or b.get("type") not in THOUGHTS)
@@ -288,23 +259,15 @@ def _role(message: BaseMessage) -> Role | None:
     return None
 
 
-def _preamble(message: BaseMessage) -> str:
-    return str(message.additional_kwargs.get(PREAMBLE) or "")
-
-
 def _content(message: BaseMessage) -> str | list[dict[str, Any]]:
     """Return the content without thinking, preamble and calls."""
     if isinstance(message.content, str):
-        preamble = _preamble(message)
+        preamble = message.additional_kwargs.get(PREAMBLE) or ""
         text = message.content.removeprefix(preamble).lstrip() if preamble else message.content
         thought = thought_before(text) if isinstance(message, AIMessage) else ""
         return text.removeprefix(thought).lstrip() if thought else text
     blocks = [{"type": "text", "text": b} if isinstance(b, str) else b for b in message.content]
     return [block for block in blocks if block.get("type") not in THOUGHTS | CALLS]
-
-
-def _medium(block: Mapping[str, Any]) -> str:
-    return medium_of(block) or str(block.get("type", "content"))
 
 
 # Speakers in a user's conversations, by name.
@@ -317,29 +280,23 @@ _FRESH_SECONDS = 300.0
 """A name learnt meanwhile by another process costs only the ranking of questions that use it."""
 
 
-class Known(OrderedDict[str, tuple[float, tuple[str, ...], int]]):
+class Known(LRUCache[str, tuple[float, tuple[str, ...], int]]):
     """LRU cache of owners' speakers: time of reading, names, and number of names including those written since."""
+
+    def __init__(self) -> None:
+        super().__init__(_MAX_OWNERS)
 
 
 async def speakers_of(store: BaseStore, user_id: str) -> tuple[str, ...]:
     """Return the names of the speakers in a user's conversations."""
     owners = kept_with(store, Known)
-    if user_id in owners:
-        learnt, names, _ = owners[user_id]
-        if time.monotonic() - learnt < _FRESH_SECONDS:
-            owners.move_to_end(user_id)
-            return names
+    learnt, names, _ = owners.get(user_id, (_NEVER, (), 0))
+    if time.monotonic() - learnt < _FRESH_SECONDS:
+        return names
     found = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=_MAX_SPEAKERS, refresh_ttl=False)
     names = tuple(sorted(str(item.value["name"]) for item in found))
     owners[user_id] = (time.monotonic(), names, len(names))
-    _bound(owners, user_id)
     return names
-
-
-def _bound(owners: Known, user_id: str) -> None:
-    owners.move_to_end(user_id)
-    while len(owners) > _MAX_OWNERS:
-        owners.popitem(last=False)
 
 
 def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message]) -> list[Change]:
@@ -357,17 +314,12 @@ def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message])
     if new:
         # read again: what is written now may fail; until then it counts, so that they cannot become more and more
         owners[user_id] = (_NEVER, known, written + len(new))
-        _bound(owners, user_id)
     namespace = meta_namespace(user_id)
     return [PutOp(namespace, record_id(_KIND, name), {"kind": _KIND, "name": name}, index=False) for name in new]
 
 
 async def silenced(store: BaseStore, user_id: str, left: Sequence[Item]) -> list[Change]:
-    """Return the deletes of speakers without a message left.
-
-    Args:
-        left: All remaining records of the owner.
-    """
+    """Return the deletes of speakers without a message among all remaining records of the owner."""
     speaking = {item.value.get("speaker") for item in left}
     found = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=_MAX_SPEAKERS, refresh_ttl=False)
     return [PutOp(item.namespace, item.key, None) for item in found if item.value["name"] not in speaking]

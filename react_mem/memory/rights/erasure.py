@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
-from react_mem.memory.branches.beliefs import part_of
-from react_mem.memory.branches.tree import forgotten_branches
+from react_mem.memory.branches.tree import forgotten_branches, part_of
 from react_mem.memory.graph.links import fall
 from react_mem.memory.merging.concepts.concept_store import concepts_without
 from react_mem.memory.merging.restating import says_again

@@ -11,7 +11,7 @@ from typing import Any
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel, ConfigDict, Field
 
-from react_mem.memory.branches.beliefs import part_of
+from react_mem.memory.branches.tree import part_of
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.merging.skill_life import sources_of
 from react_mem.memory.model.interface import MemoryScope

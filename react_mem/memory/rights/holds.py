@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.errors import LegalHoldError
-from react_mem.memory.branches.beliefs import part_of
+from react_mem.memory.branches.tree import part_of
 from react_mem.memory.model.kinds import CONCEPT, PROFILE, kind_of
 from react_mem.memory.model.namespaces import META, meta_namespace
 from react_mem.memory.model.profile_schema import Profile

@@ -16,8 +16,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory import telemetry
-from react_mem.memory.branches.beliefs import part_of
-from react_mem.memory.branches.tree import without_marks
+from react_mem.memory.branches.tree import part_of, without_marks
 from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import (

@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from react_mem.memory.branches.beliefs import part_of
+from react_mem.memory.branches.tree import part_of
 from react_mem.memory.graph.links import Direction, Edge, LinkKind, reader
 from react_mem.memory.graph.traverse import strength
 from react_mem.memory.index.entries import whole_text

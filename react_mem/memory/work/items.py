@@ -33,11 +33,9 @@ class Work(BaseModel, extra="ignore", frozen=True):
         kind: `extract`: extract from the messages. `maintain`: the same for a turn that was never closed, and once the
             conversation is quiet, conclude it and reflect. `conclude`: do so now. `erase`: erase hidden memories that
             are due.
-        agent: The agent with the model and the policy.
         session: The conversation; of hidden memories, the wish.
         due_at: When it is due; while leased, the end of the lease.
         lease_by: The worker that has it.
-        attempts: Number of failures.
         last_error: The type of the last failure; never its text, which may quote the user.
     """
 
@@ -69,11 +67,7 @@ class Work(BaseModel, extra="ignore", frozen=True):
 
 
 def upkeep(agent: str, session: str, quiet_after: float) -> Work:
-    """Return the work that learns from an agent's steps once the conversation is quiet; a flow has none to conclude.
-
-    Args:
-        quiet_after: Seconds from now after which it counts as quiet.
-    """
+    """Return the work that learns from an agent's steps once the conversation has been quiet for some seconds."""
     due_at = int((now().timestamp() + quiet_after) * 1000)
     return Work(kind="maintain", agent=agent, session=session, due_at=due_at)
 
@@ -102,11 +96,7 @@ finds nothing there.
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Subscribe to work that this process writes, from any thread; return the function that unsubscribes.
-
-    Args:
-        listener: Called with pairs of owner and work, in the thread that wrote it.
-    """
+    """Subscribe to pairs of owner and work that this process writes, from any thread; return what unsubscribes."""
     with _lock:
         _listeners.add(listener)
 
@@ -137,10 +127,7 @@ def worker_name() -> str:
 
 
 def is_dead(name: str) -> bool:
-    """Return true if the worker's process is gone; false where the test is impossible.
-
-    Args:
-        name: The result of `worker_name`, on any machine.
+    """Return true if the worker's process is gone; false where the test is impossible, as on another machine.
 
     >>> is_dead(worker_name()), is_dead("elsewhere/1/abc"), is_dead("")
     (False, False, False)

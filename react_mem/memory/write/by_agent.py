@@ -52,14 +52,7 @@ _PAGES = "<web_pages>"
 
 @dataclass(frozen=True)
 class Heard:
-    """Texts of a conversation by provenance.
-
-    Args:
-        own: The user's messages, the latest last.
-        assistant: The assistant's message just before the latest of them.
-        tainted: True if a tool result, a page or a quotation was shown, a possible source of a prompt injection.
-        origin: The least trusted origin of all of it.
-    """
+    """Texts of a conversation, the latest last; tainted if a tool result, a page or a quotation was shown."""
 
     own: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
@@ -76,11 +69,7 @@ class Heard:
 
     @classmethod
     def of(cls, state: Any, session_id: str) -> Self:
-        """Read the latest turns of a conversation; not for an event loop.
-
-        Args:
-            state: The state of the agent, with the messages of the thread.
-        """
+        """Read the latest turns of a conversation from an agent's state; not for an event loop."""
         thread: Sequence[BaseMessage] = identified(state.get("messages", ())) if isinstance(state, Mapping) else ()
         asked = [place for place, message in enumerate(thread) if is_users(message)]
         if not asked:
@@ -125,11 +114,7 @@ _CUT = 40
 
 
 def meant_facts(what: str, facts: Sequence[Fact]) -> list[Fact]:
-    """Return the facts meant by a description: exact matches, else the clear best match; none if it is ambiguous.
-
-    Args:
-        what: The text of a fact as shown, or its distinctive words.
-    """
+    """Return the facts meant by a description: exact matches, else the clear best match; none if it is ambiguous."""
     exact = [fact for fact in facts if _is_named(what, fact)]
     if exact:
         # the words of the user that such a fact was drawn from, where they are kept as well
@@ -149,10 +134,8 @@ def meant_facts(what: str, facts: Sequence[Fact]) -> list[Fact]:
 
 def _is_named(what: str, fact: Fact) -> bool:
     named, text = normalise(what), normalise(fence(fact.text))
-    shortened = len(named) >= _CUT and what.rstrip().endswith("…")
-    return named in (text, normalise(fact.text), normalise(as_stated(fact.text))) or (
-        shortened and text.startswith(named)
-    )
+    shortened = len(named) >= _CUT and what.rstrip().endswith("…") and text.startswith(named)
+    return shortened or named in (text, normalise(fact.text), normalise(as_stated(fact.text)))
 
 
 def _says(what: str, fact: Fact) -> bool:
@@ -181,12 +164,7 @@ class Unclear:
 
 @dataclass(frozen=True)
 class Erased:
-    """Forgotten records.
-
-    Args:
-        hidden: True if the records are only hidden, and erased after a day: the user's last message does not ask for
-            their erasure.
-    """
+    """Forgotten records; only hidden, and erased after a day, if the user's last message does not ask for it."""
 
     receipt: Receipt
     texts: list[str]
@@ -373,7 +351,7 @@ class ToolMemory:
         """
         said = [message for message in messages if is_users(message)]
         done = []
-        for sentence in await asyncio.to_thread(_own_sentences, said[-1]) if said else []:
+        for sentence in await asyncio.to_thread(lambda: sentences(_own(said[-1])[:_FORGET_CHARS])) if said else []:
             last = forget_last(sentence)
             what = await asyncio.to_thread(_last_statement, said[:-1]) if last else to_forget(sentence)
             if what:
@@ -410,12 +388,12 @@ class ToolMemory:
         return await unfold(self.memory, self.user_id, id_) if id_ else None
 
 
-def _own_sentences(message: BaseMessage) -> list[str]:
-    return sentences(own_words_in(message.text)[:_FORGET_CHARS])
+def _own(message: BaseMessage) -> str:
+    return own_words_in(message.text)
 
 
 def _last_statement(said: Sequence[BaseMessage]) -> str:
-    stated = (statements_in(own_words_in(message.text)[-_FORGET_CHARS:]) for message in reversed(said))
+    stated = (statements_in(_own(message)[-_FORGET_CHARS:]) for message in reversed(said))
     return next((one[-1] for one in stated if one), "")
 
 

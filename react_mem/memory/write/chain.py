@@ -23,8 +23,8 @@ from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import MAX_WAITING, Fold, Source, applied, next_fold, without
-from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
-from react_mem.memory.write.session import TurnReport
+from react_mem.memory.summaries.summarise import Made, SummaryTask
+from react_mem.memory.write.session import Session, TurnReport
 
 MAX_FOLDS = 20
 """Most summaries made in one go, a minute or so of a fast model; a turn needs at most one of each of the four
@@ -39,11 +39,7 @@ async def load_chain(memory: MemoryFacade, user_id: str, session_id: str) -> Con
 
 
 async def join(
-    memory: MemoryFacade,
-    user_id: str,
-    turns: Sequence[PendingTurn],
-    messages: Sequence[Message],
-    before: ContextChain | None,
+    session: Session, turns: Sequence[PendingTurn], messages: Sequence[Message], before: ContextChain | None
 ) -> tuple[ContextChain | None, list[Change]]:
     """Append the messages of turns to a chain; return the chain and its write, no write if nothing is new.
 
@@ -53,24 +49,26 @@ async def join(
     if not turns:
         return before, []
     if before is None:
-        chain = await caught_up(memory, user_id, ContextChain.begin(turns[0].session_id, turns[0].agent_id))
-        return chain, _write(user_id, None, chain)
+        chain = await _caught_up(session, ContextChain.begin(turns[0].session_id, turns[0].agent_id))
+        return chain, _write(session, None, chain)
     after: ContextChain | None = before
     said = {message.id: message for message in messages}
     for turn in turns:
         # what has yet to be caught up with comes before this turn
         if not turn.chained and not before.behind and after is not None:
             after = _followed(after, turn, said)
-    after = after or await caught_up(memory, user_id, before)
-    return after, _write(user_id, before, after)
+    after = after or await _caught_up(session, before)
+    return after, _write(session, before, after)
 
 
-async def caught_up(memory: MemoryFacade, user_id: str, chain: ContextChain) -> ContextChain:
+async def _caught_up(session: Session, chain: ContextChain) -> ContextChain:
     """Return a chain with the missing messages of its conversation that fit. Reads the whole conversation."""
-    namespace = scope_namespace(user_id, MemoryScope.DIALOG)
     # one listing is one snapshot: of pages, a write in between moves some
-    found = await memory.store.asearch(
-        namespace, filter={"session_id": chain.session_id}, limit=WHOLE, refresh_ttl=False
+    found = await session.memory.store.asearch(
+        scope_namespace(session.user_id, MemoryScope.DIALOG),
+        filter={"session_id": chain.session_id},
+        limit=WHOLE,
+        refresh_ttl=False,
     )
     joined = {entry.id for entry in chain.entries}
     for item in found:
@@ -97,65 +95,60 @@ def _followed(chain: ContextChain, turn: PendingTurn, said: dict[str, Message]) 
     return chain
 
 
-def _write(user_id: str, before: ContextChain | None, after: ContextChain) -> list[Change]:
-    return [put(user_id, after)] if after != before and after.entries else []
+def _write(session: Session, before: ContextChain | None, after: ContextChain) -> list[Change]:
+    return [put(session.user_id, after)] if after != before and after.entries else []
 
 
-async def fold(
-    memory: MemoryFacade,
-    summariser: Summariser,
-    *,
-    user_id: str,
-    session_id: str,
-    agent_id: str,
-    known: ContextChain | None = None,
-) -> TurnReport:
+async def fold(session: Session, known: ContextChain | None = None) -> TurnReport:
     """Summarise the due parts of a conversation, as many as one go takes; `known` is the chain as last written."""
-    making = summariser.begin(memory.policy.summaries, memory.policy.extraction.timeout)
+    policy = session.memory.policy
+    making = session.summariser.begin(policy.summaries, policy.extraction.timeout)
     done, problems = TurnReport(), dict[str, None]()
     for _ in range(MAX_FOLDS):
-        chain = await _current(memory, user_id, session_id, agent_id, known)
+        chain = await _current(session, known)
         known = None
-        due = next_fold(chain, memory.policy.summaries) if chain else None
+        due = next_fold(chain, policy.summaries) if chain else None
         if chain is None or due is None:
             break
-        task = await _task(memory, user_id, chain, due)
+        task = await _task(session, chain, due)
         if task is None:
             continue
         made = await making.make(task)
-        known = await _commit(memory, user_id, agent_id, due, made, session_id)
+        known = await _commit(session, due, made)
         problems |= dict.fromkeys(filter(None, [made.problem]))
         done += TurnReport(calls=made.calls, summarised=int(known is not None))
     return replace(done, problem="; ".join(problems))
 
 
-async def _current(
-    memory: MemoryFacade, user_id: str, session_id: str, agent_id: str, known: ContextChain | None
-) -> ContextChain | None:
+async def _load(session: Session) -> ContextChain | None:
+    return await load_chain(session.memory, session.user_id, session.session_id)
+
+
+async def _current(session: Session, known: ContextChain | None) -> ContextChain | None:
     """Return the chain, caught up once nothing of it is due; None for an empty conversation."""
-    chain = known if known is not None else await load_chain(memory, user_id, session_id)
-    if chain is not None and (not chain.behind or next_fold(chain, memory.policy.summaries)):
+    chain = known if known is not None else await _load(session)
+    if chain is not None and (not chain.behind or next_fold(chain, session.memory.policy.summaries)):
         return chain
 
     async def step() -> tuple[ContextChain | None, list[Change]]:
-        before = await load_chain(memory, user_id, session_id)
-        after = await caught_up(memory, user_id, before or ContextChain.begin(session_id, agent_id))
-        return after if after.entries else None, _write(user_id, before, after)
+        before = await _load(session)
+        after = await _caught_up(session, before or ContextChain.begin(session.session_id, session.agent_id))
+        return after if after.entries else None, _write(session, before, after)
 
-    return await transact(memory.store, user_id, step)
+    return await transact(session.memory.store, session.user_id, step)
 
 
-async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fold) -> SummaryTask | None:
+async def _task(session: Session, chain: ContextChain, due: Fold) -> SummaryTask | None:
     """Return the task of a due summary; None if a message of it was forgotten, which leaves the chain."""
     waiting = [entry.id for entry in due.entries if entry.is_message]
-    said = await memory.records(user_id, MemoryScope.DIALOG, waiting) if waiting else {}
+    said = await session.memory.records(session.user_id, MemoryScope.DIALOG, waiting) if waiting else {}
     if gone := [id_ for id_ in waiting if id_ not in said]:
 
         async def step() -> tuple[None, list[Change]]:
-            now = await load_chain(memory, user_id, chain.session_id)
-            return None, [put(user_id, without(now, gone))] if now else []
+            now = await _load(session)
+            return None, [put(session.user_id, without(now, gone))] if now else []
 
-        await transact(memory.store, user_id, step)
+        await transact(session.memory.store, session.user_id, step)
         return None
     texts = {id_: whole_text(value) for id_, value in said.items()}
     begin = chain.entries.index(due.entries[0])
@@ -169,20 +162,20 @@ async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fo
     )
 
 
-async def _commit(
-    memory: MemoryFacade, user_id: str, agent_id: str, due: Fold, made: Made, session_id: str
-) -> ContextChain | None:
+async def _commit(session: Session, due: Fold, made: Made) -> ContextChain | None:
     """Write a summary and the chain with it, and return the chain; None if the chain has changed since."""
 
     async def step() -> tuple[ContextChain | None, list[Change]]:
-        chain = await load_chain(memory, user_id, session_id)
+        chain = await _load(session)
         if chain is None or not due.is_of(chain):
             # forgotten meanwhile, or folded by somebody else
             return None, []
-        below = await _below(memory, user_id, due)
+        # the summaries that it covers; none for a fold of messages
+        ids = [entry.id for entry in due.parts if not entry.is_message]
+        below = await session.memory.records(session.user_id, MemoryScope.DIALOG, ids) if ids else {}
         known = tuple(below[due.master.id]["source_ids"]) if due.master is not None and due.master.id in below else ()
         summary = Summary(
-            id=due.summary_id(session_id),
+            id=due.summary_id(session.session_id),
             text=made.text,
             level=due.level,
             chain=True,
@@ -191,21 +184,15 @@ async def _commit(
             origin=due.origin,
             # when it was said: an old conversation that is summed up today is still an old one
             created_at=due.at,
-            session_id=session_id,
-            agent_id=agent_id,
+            session_id=session.session_id,
+            agent_id=session.agent_id,
             source_ids=tuple(dict.fromkeys((*known, *due.source_ids))),
-            **await stands_for(memory, user_id, () if below else due.source_ids, below.values()),
+            **await _stands_for(session, () if below else due.source_ids, below.values()),
         )
         after = applied(chain, due, summary)
-        return after, [put(user_id, summary), put(user_id, after)]
+        return after, [put(session.user_id, summary), put(session.user_id, after)]
 
-    return await transact(memory.store, user_id, step)
-
-
-async def _below(memory: MemoryFacade, user_id: str, due: Fold) -> dict[str, dict[str, Any]]:
-    """Return the summaries covered by a fold, by id; none for a fold of messages."""
-    ids = [entry.id for entry in due.parts if not entry.is_message]
-    return await memory.records(user_id, MemoryScope.DIALOG, ids) if ids else {}
+    return await transact(session.memory.store, session.user_id, step)
 
 
 def _source(entry: ChainEntry, texts: Mapping[str, str]) -> Source:
@@ -218,16 +205,11 @@ _MOST_NAMED = 50
 """Most episodes, and preferences, that a summary names, the latest: a master covers a conversation of any length."""
 
 
-async def stands_for(
-    memory: MemoryFacade, user_id: str, messages: Sequence[str], below: Iterable[Mapping[str, Any]]
+async def _stands_for(
+    session: Session, messages: Sequence[str], below: Iterable[Mapping[str, Any]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the episodes and preferences of a summary, as its fields.
-
-    Args:
-        messages: The messages that it covers.
-        below: The summaries that it covers, as JSON.
-    """
-    said = await reader(memory.store, user_id)(messages)
+    """Return the episodes and preferences of a summary of messages, or of the summaries below, as its fields."""
+    said = await reader(session.memory.store, session.user_id)(messages)
     drawn = [
         edge.to
         for document in said.values()
@@ -238,8 +220,8 @@ async def stands_for(
     ids = list(dict.fromkeys((*drawn, *told)))
     if not ids:
         return {}
-    wanted = [GetOp(kind.namespace(user_id), id_) for kind in (EPISODE, FACT) for id_ in ids]
-    found = [item for item in await memory.store.abatch(wanted) if isinstance(item, Item)]
+    wanted = [GetOp(kind.namespace(session.user_id), id_) for kind in (EPISODE, FACT) for id_ in ids]
+    found = [item for item in await session.memory.store.abatch(wanted) if isinstance(item, Item)]
     return {
         "episodes": _latest((str(one.value["created_at"]), one.key) for one in found if EPISODE.matches(one.value)),
         "task_preferences": preferences_among(Fact.from_value(one.value) for one in found if FACT.matches(one.value)),
@@ -252,15 +234,14 @@ def preferences_among(facts: Iterable[Fact]) -> tuple[str, ...]:
     return _latest((fact.said_at.isoformat(), fact.id) for fact in preferred)
 
 
-async def told_of_in_chain(
-    memory: MemoryFacade, user_id: str, chain: ContextChain | None, episode_id: str
-) -> list[Change]:
+async def told_of_in_chain(session: Session, episode_id: str) -> list[Change]:
     """Return the writes that name a conversation's episode in the summaries of its chain."""
+    chain = await _load(session)
     ids = [entry.id for entry in chain.entries if not entry.is_message] if chain is not None else []
-    found = await memory.records(user_id, MemoryScope.DIALOG, ids) if ids else {}
+    found = await session.memory.records(session.user_id, MemoryScope.DIALOG, ids) if ids else {}
     summaries = [Summary.from_value(value) for value in found.values() if SUMMARY.matches(value)]
     return [
-        put(user_id, summary.model_copy(update={"episodes": (*summary.episodes, episode_id)[-_MOST_NAMED:]}))
+        put(session.user_id, summary.model_copy(update={"episodes": (*summary.episodes, episode_id)[-_MOST_NAMED:]}))
         for summary in summaries
         if episode_id not in summary.episodes
     ]
@@ -281,12 +262,7 @@ _MAX_DEPTH = 12
 
 @dataclass(frozen=True)
 class Unfolded:
-    """Summary or message, with its sources.
-
-    Args:
-        parts: Its sources, in the order of the conversation; a message has none.
-        missing: The ids of deleted sources.
-    """
+    """Summary or message, with its sources in the order of the conversation, and the ids of deleted ones."""
 
     record: Summary | Message
     parts: tuple[Unfolded, ...] = ()
@@ -317,11 +293,7 @@ async def unfold(memory: MemoryFacade, user_id: str, summary_id: str) -> Unfolde
 
 
 async def find_summary(memory: MemoryFacade, user_id: str, session_id: str, name: str) -> str | None:
-    """Return the id of a summary by its id or prefix: in a conversation's chain, else in any.
-
-    Args:
-        name: The id, or at least its first six characters.
-    """
+    """Return the id of a summary by its id or first six characters or more: in a conversation's chain, else in any."""
     chain = await load_chain(memory, user_id, session_id)
     entries = [entry.id for entry in chain.entries if not entry.is_message] if chain else []
     matching = [id_ for id_ in entries if len(name) >= MIN_PREFIX and id_.startswith(name)]

@@ -7,32 +7,146 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from react_mem.errors import ExtractionError
+from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.comparison import missing, share
 from react_mem.memory.language.folding import normalise
-from react_mem.memory.language.standing import standing_in
+from react_mem.memory.language.standing import only_instructs, standing_in
+from react_mem.memory.language.statements import may_request, may_state, statements_in
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import known_as, reconcile, stated
-from react_mem.memory.merging.restating import ways
+from react_mem.memory.merging.restating import said_again, ways
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import FACT, PENDING
-from react_mem.memory.model.operations import Extraction, Operation
+from react_mem.memory.model.kinds import FACT
+from react_mem.memory.model.operations import EpisodeDraft, Extraction, Operation, Unread
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import ProfileValue
 from react_mem.memory.model.receipt import Change, delete, put
-from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.model.records import Episode, Fact, Level, Message, fact_id
 from react_mem.memory.model.states import PendingTurn
+from react_mem.memory.scopes.episodic import completed
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.write import drafts
 from react_mem.memory.write.chain import preferences_among
-from react_mem.memory.write.claims import count_parked, given_back, in_short, still_mine
-from react_mem.memory.write.drafts import Stamp, settle_verbatim
-from react_mem.memory.write.session import Session, TurnReport, grant_wishes, wish_changes
+from react_mem.memory.write.session import (
+    ClaimedTurns,
+    Session,
+    Stamp,
+    TurnReport,
+    done_with,
+    given_back,
+    grant_wishes,
+    in_short,
+    wish_changes,
+)
+
+# Drafts of records from a turn: its episode, and the user's own words as verbatim facts.
+
+MAX_VERBATIM = 100
+"""Most statements of one message stored separately; the rest of a pasted document stays in its message."""
+
+
+def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
+    """Return the user's statements as verbatim facts, each once with all its messages."""
+    said = [(m, text) for m in messages if m.role == "user" for text in own_statements_in(whole_text(vars(m)))]
+    return _verbatim(said, stamp)
+
+
+def own_statements_in(text: str) -> list[str]:
+    """Return the statements of a text, without requests and instructions, which stand as their message."""
+    return [one for one in statements_in(text, MAX_VERBATIM) if not (may_request(one) or only_instructs(one))]
+
+
+def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
+    """Return clauses without a label that may state something, as verbatim facts; `MAX_VERBATIM` a message."""
+    known = {message.id: message for message in messages}
+    kept: dict[str, set[str]] = {id_: set() for id_ in known}
+    said = []
+    for one in unread:
+        different = kept.get(one.source_id)
+        # looked into only where there is room: a megabyte may have thousands of them
+        if different is None or len(different) >= MAX_VERBATIM:
+            continue
+        if may_state(one.text) and not may_request(one.text):
+            different.add(normalise(one.text))
+            said.append((known[one.source_id], one.text))
+    return _verbatim(said, stamp)
+
+
+def _verbatim(said: Iterable[tuple[Message, str]], stamp: Stamp) -> list[Fact]:
+    facts: dict[str, Fact] = {}
+    for message, text in said:
+        new = Fact(
+            id=fact_id("user", text),
+            text=text,
+            verbatim=True,
+            created_at=stamp.at,
+            said_at=message.created_at,
+            session_id=message.session_id,
+            agent_id=stamp.agent_id,
+            source_ids=(message.id,),
+            origin=message.origin,
+        )
+        facts[new.id] = said_again(facts[new.id], new) if new.id in facts else new
+    return list(facts.values())
+
+
+def says_more_than_kept(messages: Iterable[Message]) -> bool:
+    """Return true if a message of the user has more than `MAX_VERBATIM` statements."""
+    return any(
+        message.role == "user" and len(statements_in(whole_text(vars(message)), MAX_VERBATIM + 1)) > MAX_VERBATIM
+        for message in messages
+    )
+
+
+def parts_of(unread: Iterable[Fact], verbatim: Iterable[Fact]) -> list[Fact]:
+    """Return the unread facts that are a verbatim fact or a part of one."""
+    told: dict[str, str] = {}
+    for fact in verbatim:
+        for source in fact.source_ids:
+            told[source] = f"{told.get(source, '')}\n{normalise(fact.text)}"
+    return [fact for fact in unread if any(normalise(fact.text) in told.get(source, "") for source in fact.source_ids)]
+
+
+def settle_verbatim(
+    kept: Sequence[Fact], stored: Iterable[Fact], read: Collection[str]
+) -> tuple[list[Fact], list[str]]:
+    """Return the verbatim facts to write after messages were read, new ones as unread, and the ids to delete."""
+    facts = {fact.id: fact for fact in stored}
+    changed: dict[str, Fact] = {}
+    for fact in kept:
+        known = known_as(fact, facts.get(fact.id), facts.values())
+        new = fact if fact.id in facts else fact.model_copy(update={"unread": True})
+        there = {**facts, **changed}
+        changed |= stated(there, None if known is None else there[known.id], new)
+    ids = {fact.id for fact in kept}
+    gone = [f.id for f in facts.values() if f.verbatim and set(f.source_ids) <= set(read) and f.id not in ids]
+    return list(changed.values()), gone
+
+
+def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_steps: tuple[str, ...] = ()) -> Episode:
+    """Return a draft as a record; the same turn gives the same episode."""
+    data = {
+        "level": Level.MILESTONE if draft.milestone else Level.TASK,
+        "goal": draft.goal,
+        "situation": draft.situation,
+        "steps": draft.steps,
+        "outcome": draft.outcome,
+        "lessons": draft.lessons,
+        "milestone_title": draft.milestone,
+        "importance": draft.importance,
+        "linked_steps": linked_steps,
+        "origin": draft.origin,
+        "created_at": stamp.at,
+        "session_id": stamp.session_id,
+        "agent_id": stamp.agent_id,
+        "source_ids": sources,
+    }
+    return Episode.model_validate(completed(data, draft.snapshot))
+
 
 # Marks that an extraction sets on messages: what stands from now on, or no longer, and words to find them by.
 
 _SAYS = 0.5
 """Share of an instruction's words in a fact that says the same."""
-
 
 _MOST_WORDS = 24
 """Most keywords that one extraction adds to a message: those of two facts."""
@@ -46,50 +160,40 @@ async def marked(session: Session, extraction: Extraction, facts: Sequence[Fact]
         for source in operation.source_ids if operation.topic else ():
             topics[source] = f"{topics.get(source, '')} {operation.topic}"
     found = await session.messages({*extraction.standing, *over, *topics})
-    changed = [
-        _marked(_found_by(message, topics.get(message.id, "")), message.id in extraction.standing, over.get(message.id))
-        for message in found
-    ]
+    changed = [_marked(one, topics.get(one.id, ""), one.id in extraction.standing, over.get(one.id)) for one in found]
     return [put(session.user_id, new) for old, new in zip(found, changed, strict=True) if new != old]
 
 
-def _found_by(message: Message, topic: str) -> Message:
-    new = missing(topic, [message.text, message.keywords])[:_MOST_WORDS]
-    words = " ".join(filter(None, [message.keywords, *new]))
-    return message if not new or message.role != "user" else message.model_copy(update={"keywords": words})
-
-
-def _marked(message: Message, stands: bool, over: Fact | None) -> Message:
-    if message.role != "user" or message.origin is not Origin.USER:
+def _marked(message: Message, topic: str, stands: bool, over: Fact | None) -> Message:
+    if message.role != "user":
         return message
-    if over is not None and message.standing and _says(message, over):
-        return message.model_copy(update={"standing": ""})
+    if new := missing(topic, [message.text, message.keywords])[:_MOST_WORDS]:
+        message = message.model_copy(update={"keywords": " ".join(filter(None, [message.keywords, *new]))})
+    if message.origin is not Origin.USER:
+        return message
+    if over is not None and message.standing:
+        order = standing_in(message.content if isinstance(message.content, str) else message.text)
+        if share(order.said if order is not None else message.text, [over.text, over.quote]) >= _SAYS:
+            return message.model_copy(update={"standing": ""})
     if stands and not message.standing:
         return message.model_copy(update={"standing": "instruction"})
     return message
 
 
-def _says(message: Message, fact: Fact) -> bool:
-    found = standing_in(message.content if isinstance(message.content, str) else message.text)
-    said = found.said if found is not None else message.text
-    return share(said, [fact.text, fact.quote]) >= _SAYS
-
-
 async def commit(
-    session: Session,
-    due: Sequence[PendingTurn],
+    claim: ClaimedTurns,
     messages: Sequence[Message],
     shown: Sequence[Message],
     extraction: Extraction,
     related: Sequence[Fact],
-    worker: str,
 ) -> TurnReport:
     """Write an extraction and delete the notes of its turns, in one batch; `shown` and `related` were in the prompt."""
+    session = claim.session
     user_id, stamp = session.user_id, session.stamp()
     # what is drawn from a message before the turn was said then, and not now
     said = {message.id: message for message in shown}
     read = {message.id for message in messages}
-    unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
+    unread = await asyncio.to_thread(unread_facts, extraction.unread, messages, stamp)
     more = await _more_said(unread, messages)
     # what is put in these words, beside its own, is said again
     words = {normalise(text) for text in (*(fact.text for fact in unread), *(op.text for op in extraction.ops))}
@@ -97,10 +201,10 @@ async def commit(
     wished = wish_changes(user_id, session.agent_id, extraction.ops, said)
 
     async def step() -> tuple[TurnReport, list[Change]]:
-        mine = await still_mine(session, due, worker)
-        if len(mine) < len(due):
+        mine = await claim.still_mine()
+        if len(mine) < len(claim.due):
             # some were forgotten, or left behind with their branch: what was read of them is not to be written
-            return TurnReport(calls=extraction.calls, waiting=len(mine)), given_back(session, mine, None)
+            return TurnReport(calls=extraction.calls, waiting=len(mine)), given_back(user_id, mine, None)
         stored = await load_facts(session.memory.store, user_id, extraction.ops, spoken, verbatim_in=session.session_id)
         facts, kept, changes = await settled(
             session, extraction.ops, stored, said, unread=unread, beside=stored.values(), read=read, at=stamp.at
@@ -108,8 +212,7 @@ async def commit(
         changes += await _told(session, extraction, mine, messages, stamp, [*facts, *kept])
         changes += await marked(session, extraction, facts)
         learnt, refused = await _profile(session, extraction, stamp, said)
-        changes += [*learnt, *wished]
-        changes += [delete(user_id, PENDING, turn.id) for turn in mine]
+        changes += [*learnt, *wished, *done_with(user_id, mine)]
         whole = {fact.id: fact for fact in (*facts, *kept)}.values()
         news = [fact for fact in whole if _is_news(fact, stored.get(fact.id))]
         report = TurnReport(
@@ -125,21 +228,19 @@ async def commit(
     return report + TurnReport(problem=await grant_wishes(session.memory.store, user_id)) if wished else report
 
 
-async def commit_telling(
-    session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], told: Extraction, worker: str
-) -> TurnReport:
+async def commit_telling(claim: ClaimedTurns, messages: Sequence[Message], told: Extraction) -> TurnReport:
     """Write the episode and the summary of turns but no facts, and delete their notes."""
+    session, user_id = claim.session, claim.session.user_id
     stamp = session.stamp()
 
     async def step() -> tuple[TurnReport, list[Change]]:
-        mine = await still_mine(session, due, worker)
-        if len(mine) < len(due):
-            return TurnReport(calls=told.calls, waiting=len(mine)), given_back(session, mine, None)
+        mine = await claim.still_mine()
+        if len(mine) < len(claim.due):
+            return TurnReport(calls=told.calls, waiting=len(mine)), given_back(user_id, mine, None)
         changes = await _told(session, told, mine, messages, stamp, ())
-        changes += [delete(session.user_id, PENDING, turn.id) for turn in mine]
-        return TurnReport(calls=told.calls), changes
+        return TurnReport(calls=told.calls), [*changes, *done_with(user_id, mine)]
 
-    return await transact(session.memory.store, session.user_id, step)
+    return await transact(session.memory.store, user_id, step)
 
 
 async def settled(
@@ -154,17 +255,13 @@ async def settled(
     at: datetime,
     concludes: bool = False,
 ) -> tuple[list[Fact], list[Fact], list[Change]]:
-    """Reconcile operations with the stored facts and the verbatim ones.
+    """Return the facts that operations change, those that stay verbatim, and the writes.
 
     Args:
-        stored: The facts the operations may be about, by id.
         unread: Clauses without a label, as verbatim facts.
         beside: Further facts to settle the verbatim ones with.
         read: The ids of the messages that were read.
         concludes: True at the end of a conversation: remaining verbatim facts are not looked at again.
-
-    Returns:
-        The facts that change, those that stay verbatim, and the writes.
     """
     facts = await asyncio.to_thread(
         reconcile, operations, stored, at=at, session_id=session.session_id, agent_id=session.agent_id, said=said
@@ -198,7 +295,7 @@ async def _told(
         linked = dict.fromkeys(step for turn in mine for step in turn.task_steps)
         there = await session.memory.records(session.user_id, MemoryScope.STATE, linked) if linked else {}
         steps = tuple(id_ for id_ in linked if id_ in there)
-        made = drafts.episode(extraction.episode, sources, stamp, steps)
+        made = episode(extraction.episode, sources, stamp, steps)
         told = await session.memory.episodic.told_before(session.user_id, made)
         changes.append(put(session.user_id, told))
         episodes.append(told.id)
@@ -218,57 +315,37 @@ async def _told(
 
 
 async def keep_verbatim(
-    session: Session,
-    due: Sequence[PendingTurn],
-    messages: Sequence[Message],
-    worker: str,
-    *,
-    failure: ExtractionError | None = None,
+    claim: ClaimedTurns, messages: Sequence[Message], failure: ExtractionError | None = None
 ) -> TurnReport:
     """Store the user's statements verbatim: for good without a model, else until the model works again."""
-    error = in_short(failure) if failure else ""
-    verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, session.stamp())
-    more = await _more_said(verbatim, messages)
+    session = claim.session
 
     async def step() -> tuple[TurnReport, list[Change]]:
-        mine = await still_mine(session, due, worker)
-        if len(mine) < len(due):
+        mine = await claim.still_mine()
+        if len(mine) < len(claim.due):
             # forgotten meanwhile, left behind, or read by somebody else
-            return TurnReport(problem=error, waiting=len(mine)), given_back(session, mine, None)
-        added, changes = await _verbatim_changes(session, verbatim, {}, read=failure is not None)
-        if failure is not None:
-            changes += given_back(session, mine, failure)
-        else:
-            changes += [delete(session.user_id, PENDING, turn.id) for turn in mine]
-        problem = "; ".join(filter(None, [error, more]))
-        return TurnReport(stored=added, waiting=len(mine) if failure else 0, problem=problem), changes
+            problem = in_short(failure) if failure else ""
+            return TurnReport(problem=problem, waiting=len(mine)), given_back(session.user_id, mine, None)
+        return await kept_at_once(session, mine, messages, {}, failure)
 
     report = await transact(session.memory.store, session.user_id, step)
-    count_parked(due, failure)
+    claim.count_parked(failure)
     return report
 
 
 async def kept_at_once(
-    session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], known: Mapping[str, Fact | None]
+    session: Session,
+    due: Sequence[PendingTurn],
+    messages: Sequence[Message],
+    known: Mapping[str, Fact | None],
+    failure: ExtractionError | None = None,
 ) -> tuple[TurnReport, list[Change]]:
     """Return the user's statements as verbatim facts, with their writes, for a step that has read the turns itself.
 
-    `known` holds facts looked up already, None for a missing one.
+    Without a failure no model has been asked: such statements are queued once there is one (see `offer_unread`). After
+    one the turns wait for the model. `known` has facts looked up already, None for a missing one.
     """
-    verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, session.stamp())
-    more = await _more_said(verbatim, messages)
-    added, changes = await _verbatim_changes(session, verbatim, known, read=False)
-    changes += [delete(session.user_id, PENDING, turn.id) for turn in due]
-    return TurnReport(stored=added, problem=more), changes
-
-
-async def _verbatim_changes(
-    session: Session, verbatim: Sequence[Fact], known: Mapping[str, Fact | None], *, read: bool
-) -> tuple[list[str], list[Change]]:
-    """Return the new texts among statements, and the writes.
-
-    Without `read` no model has been asked: such statements are queued once there is one (see `offer_unread`).
-    """
+    verbatim = await asyncio.to_thread(verbatim_facts, messages, session.stamp())
     found = {id_: fact for id_, fact in known.items() if fact is not None}
     # what has taken a fact in says it now
     sought = [f.id for f in verbatim if f.id not in known or (f.id in found and found[f.id].superseded_by)]
@@ -277,12 +354,19 @@ async def _verbatim_changes(
     for fact in verbatim:
         there = {**stored, **kept}
         kept |= stated(there, known_as(fact, there.get(fact.id), there.values()), fact)
-    if not read:
+    if failure is None:
         said = {source for fact in verbatim for source in fact.source_ids}
         new = {id_: f for id_, f in kept.items() if f != stored.get(id_) and not said.isdisjoint(f.source_ids)}
         kept |= {id_: f.model_copy(update={"unread": True}) for id_, f in new.items()}
     changes = [put(session.user_id, f) for f in kept.values() if f != stored.get(f.id)]
-    return [fact.text for id_, fact in kept.items() if id_ not in stored], changes
+    changes += given_back(session.user_id, due, failure) if failure else done_with(session.user_id, due)
+    problems = [in_short(failure) if failure else "", await _more_said(verbatim, messages)]
+    report = TurnReport(
+        stored=[fact.text for id_, fact in kept.items() if id_ not in stored],
+        waiting=len(due) if failure else 0,
+        problem="; ".join(filter(None, problems)),
+    )
+    return report, changes
 
 
 async def _profile(
@@ -304,14 +388,12 @@ async def _profile(
     return changes, [f"the profile does not take {field}: {reason}" for field, reason in update.refused.items()]
 
 
-_MORE_SAID = (
-    f"more than {drafts.MAX_VERBATIM} statements in one message; those beyond are found in the message, not as facts"
-)
+_MORE_SAID = f"more than {MAX_VERBATIM} statements in one message; those beyond are found in the message, not as facts"
 
 
 async def _more_said(kept: Sequence[Fact], messages: Sequence[Message]) -> str:
     """Return a notice to the user that messages state more than is stored separately; empty if they do not."""
-    many = len(kept) >= drafts.MAX_VERBATIM and await asyncio.to_thread(drafts.says_more_than_kept, messages)
+    many = len(kept) >= MAX_VERBATIM and await asyncio.to_thread(says_more_than_kept, messages)
     return _MORE_SAID if many else ""
 
 

@@ -21,7 +21,7 @@ from react_mem.memory.model.records import Fact, Level, Message, Role, now
 from react_mem.memory.model.states import Conversation
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.write import drafts
+from react_mem.memory.write import committing as drafts
 from react_mem.memory.write.chain import load_chain, told_of_in_chain
 from react_mem.memory.write.committing import settled
 from react_mem.memory.write.drawing import ask, says_nothing, told_of, transcript_of
@@ -46,13 +46,7 @@ _CALLS = 5
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Window of a conversation for one model call.
-
-    Args:
-        read: The ids of those to extract from; the others are context.
-        before: Links of the chain in place of all earlier messages.
-        last: True if it concludes the conversation.
-    """
+    """Window of a conversation for one model call: what is read in it, and links of the chain before it."""
 
     messages: Sequence[Message]
     read: Collection[str]
@@ -111,7 +105,11 @@ async def _windows(turns: Turns, messages: Sequence[Message]) -> list[_Stretch]:
     start = len(messages) - MAX_MESSAGES + 2 * _ENDS
     last = messages[start:]
     windows = await _open_stretches(turns, messages, start) if turns.memory.policy.extracts else []
-    before = await _summed_up(turns, last[0])
+    # links of the chain before it: summaries, and messages without one
+    chain = await load_chain(turns.memory, turns.user_id, turns.session_id)
+    told = [entry for entry in chain.entries if entry.first_turn < last[0].turn] if chain is not None else []
+    # folded, a chain is shorter than that; else its beginning says what was wanted
+    before = told if len(told) <= 2 * _ENDS else [*told[:_ENDS], *told[-_ENDS:]]
     return [*windows, _Stretch(last, {message.id for message in last}, before, last=True)]
 
 
@@ -134,21 +132,10 @@ async def _open_stretches(turns: Turns, messages: Sequence[Message], end: int) -
     return [*windows, _Stretch(messages[first : first + MAX_MESSAGES], read)] if read else windows
 
 
-async def _summed_up(turns: Turns, first: Message) -> list[ChainEntry]:
-    """Return the links of the chain before a message: summaries, and messages without one."""
-    chain = await load_chain(turns.memory, turns.user_id, turns.session_id)
-    told = [entry for entry in chain.entries if entry.first_turn < first.turn] if chain is not None else []
-    # folded, a chain is shorter than that; else its beginning says what was wanted
-    return told if len(told) <= 2 * _ENDS else [*told[:_ENDS], *told[-_ENDS:]]
-
-
 async def _conclude(
     turns: Turns, record: Conversation, known: object, window: _Stretch, extraction: Extraction
 ) -> TurnReport | None:
-    """Write the extraction of a window; with the last one, the episode and the end of the conversation.
-
-    Returns None if the conversation has changed since `known` was read.
-    """
+    """Write the extraction of a window, the last one with the end; None if the conversation has changed since."""
     said = {message.id: message for message in window.messages}
 
     async def step() -> tuple[tuple[list[str], bool] | None, list[Change]]:
@@ -198,10 +185,9 @@ async def _episode(turns: Turns, window: _Stretch, extraction: Extraction) -> li
     made = drafts.episode(replace(extraction.episode, milestone=""), sources, turns.stamp())
     # one a conversation: concluded again, with what was said since, it replaces what was recorded
     id_ = EPISODE.id(str(Level.CONVERSATION), turns.session_id)
-    chain = await load_chain(turns.memory, turns.user_id, turns.session_id)
     return [
         put(turns.user_id, made.model_copy(update={"id": id_, "level": Level.CONVERSATION})),
-        *await told_of_in_chain(turns.memory, turns.user_id, chain, id_),
+        *await told_of_in_chain(turns, id_),
     ]
 
 

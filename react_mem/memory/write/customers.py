@@ -24,10 +24,10 @@ import inspect
 import logging
 import os
 import re
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Protocol, cast
+from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, StringConstraints
 
@@ -73,29 +73,13 @@ class Customer(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True
         return {field: value for field, value in self.model_dump().items() if value}
 
 
-class CustomerLookup(Protocol):
-    """Customer lookup that a deployment plugs in."""
-
-    def __call__(
-        self, *, identity: str, conversation_id: str
-    ) -> Awaitable[Customer | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None]:
-        """Return the customer of a caller, as a customer, a row or rows, or None.
-
-        Args:
-            identity: The caller: nobody else's customer may be returned.
-            conversation_id: The conversation, as the caller names it.
-        """
+CustomerLookup = Callable[..., Awaitable[Customer | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None]]
+"""Lookup that a deployment plugs in: the caller's customer, and nobody else's, as a customer, a row or rows."""
 
 
 @dataclass(frozen=True)
 class FoundCustomer:
-    """Result of a customer lookup.
-
-    Args:
-        customer: The customer; None if nobody is known.
-        answered: True if a source answered, so that None means an unknown customer.
-        problems: Failures on the way, without personal data.
-    """
+    """Result of a lookup: if a source answered, None is an unknown customer. Problems hold no personal data."""
 
     customer: Customer | None = None
     answered: bool = False
@@ -105,13 +89,7 @@ class FoundCustomer:
 async def find_customer(
     memory: Memory | None, *, conversation_id: str, user_id: str | None, agent_id: str, deadline: float
 ) -> FoundCustomer:
-    """Return the customer of a conversation. Never raises; failures are in the result.
-
-    Args:
-        memory: The memory with the profile, if any.
-        user_id: Its owner; None skips lookup and profile.
-        deadline: Seconds to wait for each of lookup and profile.
-    """
+    """Return the customer of a conversation; never raises. The deadline, in seconds, is for each of two sources."""
     if not user_id:
         return FoundCustomer()
     problems: tuple[str, ...] = ()
@@ -130,34 +108,26 @@ async def find_customer(
     if memory is None:
         return FoundCustomer(problems=problems)
     try:
-        query = MemoryQuery(
-            user_id=user_id, session_id=conversation_id, agent_id=agent_id, scopes=[MemoryScope.PROFILE]
-        )
+        where = {"user_id": user_id, "session_id": conversation_id, "agent_id": agent_id}
+        query = MemoryQuery(**where, scopes=[MemoryScope.PROFILE])
         async with asyncio.timeout(deadline):
             found: MemoryResults = await memory.read(query)
     except Exception as error:
         log.warning("the customer's profile cannot be read: %s", type(error).__name__)
         problems = (*problems, f"the customer's profile could not be read ({type(error).__name__})")
         return FoundCustomer(problems=problems)
-    known = Customer() if not found else customer_of(found[0].payload.get("fields") or {})
+    fields: Mapping[str, Any] = (found[0].payload.get("fields") or {}) if found else {}
+    values = {name: entry.get("value") for name, entry in fields.items() if isinstance(entry, Mapping)}
+    known, _ = in_columns(values)
     return FoundCustomer(known if known.known else None, answered=True, problems=problems)
 
 
-def customer_of(fields: Mapping[str, Any]) -> Customer:
-    """Return the customer in a profile's fields, by any common field name.
+def in_columns(row: Mapping[str, Any]) -> tuple[Customer, list[str]]:
+    """Return the customer in a row, by any common name of a column, and the fields with values other than text.
 
-    Args:
-        fields: The fields, as in a profile record.
-
-    >>> customer_of({"Full name": {"value": "Lan"}, "số điện thoại": {"value": "0905 123 456"}}).known
+    >>> in_columns({"Full name": "Lan", "số điện thoại": "0905 123 456"})[0].known
     {'name': 'Lan', 'phone': '0905 123 456'}
     """
-    values = {name: entry.get("value") for name, entry in fields.items() if isinstance(entry, Mapping)}
-    return _mapped(values)[0]
-
-
-def _mapped(row: Mapping[str, Any]) -> tuple[Customer, list[str]]:
-    """Return the customer in a row, and the fields with values other than text."""
     known: dict[str, str] = {}
     wrong: list[str] = []
     for name, value in row.items():
@@ -214,7 +184,7 @@ async def _look_up(path: str, identity: str, conversation_id: str) -> FoundCusto
     if isinstance(found, Customer):
         return FoundCustomer(found if found.known else None, answered=True)
     row = dict(found)
-    customer, wrong = _mapped(row)
+    customer, wrong = in_columns(row)
     problems: tuple[str, ...] = ()
     if wrong:
         problems = (f"the customer lookup returned what is no text (fields: {', '.join(wrong)}); it is left out",)

@@ -25,56 +25,56 @@ from react_mem.memory.model.namespaces import off_loop, scope_namespace
 from react_mem.memory.model.operations import EpisodeDraft, ExistingMemory, Extraction, TranscriptMessage
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.model.records import Fact, Message, now
+from react_mem.memory.model.records import Fact, Message, fact_id, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
 from react_mem.memory.write.chain import join
-from react_mem.memory.write.claims import finish, in_short, release, still_mine, waiting
-from react_mem.memory.write.committing import commit, commit_telling, keep_verbatim, kept_at_once
-from react_mem.memory.write.drafts import verbatim_ids
-from react_mem.memory.write.following import follow
-from react_mem.memory.write.session import Session, TurnReport
+from react_mem.memory.write.committing import commit, commit_telling, keep_verbatim, kept_at_once, own_statements_in
+from react_mem.memory.write.session import ClaimedTurns, Session, TurnReport, in_short, waiting
 from react_mem.memory.write.when import zone_of
 
 log = logging.getLogger(__name__)
 
 
-async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> TurnReport:
+async def draw(claim: ClaimedTurns) -> TurnReport:
     """Extract from claimed turns of one conversation."""
+    session = claim.session
     try:
-        due = await _on_path(session, due, worker)
-        due, messages, chain = await _index(session, due, worker)
-        if not due:
+        if any(map(_may_fork, claim.due)):
+            # facts of left branches are no longer believed
+            await session.branches.follow()
+            claim = replace(claim, due=await claim.still_mine())
+        claim, messages, chain = await _index(claim)
+        if not claim.due:
             # forgotten meanwhile, taken over, or part of a turn that has its answer by now
             return TurnReport()
         if not session.memory.policy.sums_up or (session.extractor is not None and says_nothing(messages)):
-            await finish(session, due, worker)
+            await claim.finish()
             return TurnReport(chain=chain)
         if not session.memory.policy.extracts:
-            return replace(await _sum_up(session, due, messages, worker), chain=chain)
+            return replace(await _sum_up(claim, messages), chain=chain)
         if session.extractor is None:
-            return replace(await keep_verbatim(session, due, messages, worker), chain=chain)
+            return replace(await keep_verbatim(claim, messages), chain=chain)
         try:
             said = [message.text for message in messages if message.role == "user"]
             related = await related_facts(session.memory.store, session.user_id, said)
-            shown = await _shown(session, due, messages)
-            extraction = await ask(session, _turns_of(due, shown, messages), related)
+            shown = await _shown(claim, messages)
+            extraction = await ask(session, _turns_of(claim.due, shown, messages), related)
         except ExtractionError as error:
             log.warning("extraction failed, the user's statements are kept word for word: %s", error)
             telemetry.count("degradations", part="extraction")
-            return await keep_verbatim(session, due, messages, worker, failure=error)
-        done = await commit(session, due, messages, shown, extraction, related, worker)
-        return replace(done, chain=chain)
+            return await keep_verbatim(claim, messages, error)
+        return replace(await commit(claim, messages, shown, extraction, related), chain=chain)
     except asyncio.CancelledError:
         # a newer turn takes over: it must not wait until the claim runs out
-        await asyncio.shield(release(session, due, worker))
+        await asyncio.shield(claim.release())
         raise
     except Exception as error:
         # what cannot be written is parked in the end, like what cannot be read: it must not block what waits behind
         try:
-            await release(session, due, worker, failure=error)
+            await claim.release(error)
         except Exception as again:
             log.warning("the turns stay claimed until the claim runs out: %s", cause_of(again))
         raise
@@ -86,33 +86,23 @@ def says_nothing(messages: Sequence[Message]) -> bool:
     return bool(theirs) and not any(theirs)
 
 
-async def _sum_up(session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], worker: str) -> TurnReport:
+async def _sum_up(claim: ClaimedTurns, messages: Sequence[Message]) -> TurnReport:
     """Summarise turns whose facts the agent's tools store; a failing model is asked again later."""
-    if session.extractor is None:
-        told = await asyncio.to_thread(told_of, messages)
-        return await commit_telling(session, due, messages, told, worker)
-    shown = await _shown(session, due, messages)
+    if claim.session.extractor is None:
+        return await commit_telling(claim, messages, await asyncio.to_thread(told_of, messages))
+    shown = await _shown(claim, messages)
     try:
-        extraction = await ask(session, _turns_of(due, shown, messages))
+        extraction = await ask(claim.session, _turns_of(claim.due, shown, messages))
     except ExtractionError as error:
         log.warning("a turn could not be summed up, which is tried again: %s", error)
         telemetry.count("degradations", part="extraction")
-        await release(session, due, worker, failure=error)
-        return TurnReport(waiting=len(due), problem=in_short(error))
-    return await commit_telling(session, due, messages, extraction, worker)
+        await claim.release(error)
+        return TurnReport(waiting=len(claim.due), problem=in_short(error))
+    return await commit_telling(claim, messages, extraction)
 
 
 async def ask(session: Session, transcript: Sequence[TranscriptMessage], related: Sequence[Fact] = ()) -> Extraction:
-    """Ask the model for an extraction.
-
-    Args:
-        session: The conversation, with an extractor.
-        transcript: The messages in the prompt.
-        related: The facts in the prompt.
-
-    Raises:
-        ExtractionError: If the model fails.
-    """
+    """Ask the model for an extraction, or raise an `ExtractionError`; the session has an extractor."""
     existing = [
         ExistingMemory(
             id=fact.id,
@@ -133,10 +123,7 @@ async def ask(session: Session, transcript: Sequence[TranscriptMessage], related
 def transcript_of(
     messages: Sequence[Message], read: Collection[str], wanted: Collection[str] = ()
 ) -> list[TranscriptMessage]:
-    """Return messages with words as the model sees them.
-
-    Messages outside of `read` are context; those in `wanted` begin a turn that needs a snapshot.
-    """
+    """Return messages with words as the model sees them: context but for those in `read`, with snapshots `wanted`."""
     return [
         TranscriptMessage(
             id=m.id,
@@ -155,13 +142,9 @@ def transcript_of(
 def _turns_of(
     due: Sequence[PendingTurn], shown: Sequence[Message], messages: Sequence[Message]
 ) -> list[TranscriptMessage]:
-    """Return turns as the model sees them, with the agent's steps and the requests for snapshots."""
+    """Return turns as the model sees them: with requests for snapshots, and the agent's steps before each answer."""
     wanted = {turn.source_ids[0] for turn in due if turn.snapshot and turn.source_ids}
-    return _with_steps(transcript_of(shown, {message.id for message in messages}, wanted), due)
-
-
-def _with_steps(transcript: list[TranscriptMessage], due: Sequence[PendingTurn]) -> list[TranscriptMessage]:
-    """Insert the agent's steps before the last message of each turn."""
+    transcript = transcript_of(shown, {message.id for message in messages}, wanted)
     for turn in due:
         if turn.steps:
             last = max((place for place, m in enumerate(transcript) if m.id in turn.source_ids), default=0)
@@ -175,31 +158,17 @@ def _may_fork(turn: PendingTurn) -> bool:
     return turn.forked or (len(turn.source_ids) == 1 and not turn.chained)
 
 
-async def _on_path(session: Session, due: Sequence[PendingTurn], worker: str) -> Sequence[PendingTurn]:
-    """Return the turns on the current branch; facts of left branches are no longer believed."""
-    if not any(map(_may_fork, due)):
-        return due
-    await follow(session.memory.store, session.user_id, session.session_id)
-    return await still_mine(session, due, worker)
+async def _index(claim: ClaimedTurns) -> tuple[ClaimedTurns, Sequence[Message], ContextChain | None]:
+    """Embed messages and append them to the chain; return the turns still claimed, their messages, and the chain."""
+    session = claim.session
 
-
-async def _index(
-    session: Session, due: Sequence[PendingTurn], worker: str
-) -> tuple[Sequence[PendingTurn], Sequence[Message], ContextChain | None]:
-    """Embed messages and append them to the chain.
-
-    Returns:
-        The turns still claimed, marked as appended, their messages, and the chain.
-    """
-    joins = session.memory.policy.summaries.enabled
-
-    async def step() -> tuple[tuple[Sequence[PendingTurn], Sequence[Message], ContextChain | None], list[Change]]:
-        mine = await still_mine(session, due, worker)
+    async def step() -> tuple[tuple[ClaimedTurns, Sequence[Message], ContextChain | None], list[Change]]:
+        mine = await claim.still_mine()
         messages, chain, _, changes = await _indexed(session, mine)
-        if not joins:
-            return (mine, messages, None), changes
-        joined = [turn.model_copy(update={"chained": True}) for turn in mine]
-        return (joined, messages, chain), [*changes, *(put(session.user_id, turn) for turn in joined)]
+        if session.memory.policy.summaries.enabled:
+            mine = [turn.model_copy(update={"chained": True}) for turn in mine]
+            changes = [*changes, *(put(session.user_id, turn) for turn in mine)]
+        return (replace(claim, due=mine), messages, chain), changes
 
     return await transact(session.memory.store, session.user_id, step)
 
@@ -229,16 +198,12 @@ async def _indexed(
     if not session.memory.policy.summaries.enabled:
         return messages, None, known, changes
     before = None if held is None else ContextChain.from_value(held.value)
-    chain, joined = await join(session.memory, session.user_id, turns, messages, before)
+    chain, joined = await join(session, turns, messages, before)
     return messages, chain, known, [*changes, *joined]
 
 
 async def draw_at_once(session: Session) -> TurnReport | None:
-    """Store waiting turns verbatim in one step without a claim: no slow model is asked.
-
-    Returns:
-        The report; None for a forked conversation, a request to forget, or more turns than one step takes.
-    """
+    """Store waiting turns verbatim in one step; None for a fork, a request to forget, or more than a step takes."""
 
     async def step() -> tuple[TurnReport | None, list[Change]]:
         found = await waiting(session)
@@ -249,7 +214,8 @@ async def draw_at_once(session: Session) -> TurnReport | None:
         if found.due[0].session_id != session.session_id:
             return None, []
         # a note has what the user said, most often all of it: what that will be kept as is looked up with the rest
-        likely = verbatim_ids(turn.text for turn in found.due)
+        said = (one for turn in found.due for one in own_statements_in(turn.text))
+        likely = list(dict.fromkeys(fact_id("user", one) for one in said))
         messages, chain, known, changes = await _indexed(session, found.due, likely)
         report, kept = await kept_at_once(session, found.due, messages, known)
         return replace(report, emptied=found.alone, chain=chain), [*changes, *kept]
@@ -262,13 +228,13 @@ async def draw_at_once(session: Session) -> TurnReport | None:
         return None
 
 
-async def _shown(session: Session, due: Sequence[PendingTurn], messages: Sequence[Message]) -> list[Message]:
+async def _shown(claim: ClaimedTurns, messages: Sequence[Message]) -> list[Message]:
     """Return the messages of turns, each turn after its context."""
     known = {message.id: message for message in messages}
-    context = [id_ for turn in due for id_ in turn.context_ids if id_ not in known]
-    told = {**known, **{message.id: message for message in await session.messages(context)}}
+    context = [id_ for turn in claim.due for id_ in turn.context_ids if id_ not in known]
+    told = {**known, **{message.id: message for message in await claim.session.messages(context)}}
     # by turns, and not by place: in a thread that was trimmed the places begin again
-    order = dict.fromkeys(id_ for turn in due for id_ in (*turn.context_ids, *turn.source_ids))
+    order = dict.fromkeys(id_ for turn in claim.due for id_ in (*turn.context_ids, *turn.source_ids))
     return [told[id_] for id_ in order if id_ in told]
 
 
@@ -295,8 +261,13 @@ async def related_facts(store: BaseStore, user_id: str, said: Sequence[str]) -> 
         limit=NEIGHBOURS,
         query=" ".join(texts)[:MAX_INDEXED_CHARS] or None,
     )
+    # `current` is in the index, and `retired_at` is not: what something else has ended is neither
+    told, arms = {"kind": FACT.name, "current": True}, frozenset({Arm.LEXICAL})
     # each message by itself: of all together only the longest words would count; many long ones take a while to read
-    worded = await off_loop(sum(map(len, texts)), lambda: [_sharing_words(namespace, text) for text in texts])
+    worded = await off_loop(
+        sum(map(len, texts)),
+        lambda: [RecallOp(namespace, read_question(text, now()), told, NEIGHBOURS, arms=arms) for text in texts],
+    )
     try:
         async with asyncio.timeout(_SECONDS):
             near, *shared = await recall(store, [nearest, *worded])
@@ -306,12 +277,6 @@ async def related_facts(store: BaseStore, user_id: str, said: Sequence[str]) -> 
     words = _in_turn([hit.item for hit in answer.found] for answer in cast("list[Recall]", shared))
     merged = _in_turn([cast("list[Item]", near), words])
     return [Fact.from_value(item.value) for item in merged[:NEIGHBOURS]]
-
-
-def _sharing_words(namespace: tuple[str, ...], text: str) -> RecallOp:
-    # `current` is in the index, and `retired_at` is not: what something else has ended is neither
-    conditions = {"kind": FACT.name, "current": True}
-    return RecallOp(namespace, read_question(text, now()), conditions, NEIGHBOURS, arms=frozenset({Arm.LEXICAL}))
 
 
 def _in_turn(found: Iterable[Sequence[Item]]) -> list[Item]:
@@ -328,11 +293,7 @@ _MAX_GOAL = 300
 
 
 def told_of(messages: Sequence[Message], *, whole: bool = False) -> Extraction:
-    """Return an extractive summary of messages; for a whole conversation also its episode.
-
-    Args:
-        whole: True for a whole conversation.
-    """
+    """Return an extractive summary of messages; for a whole conversation also its episode."""
     sources = [Source.of_message(whole_text(vars(message)), message.created_at, message.role) for message in messages]
     if not sources:
         return Extraction()

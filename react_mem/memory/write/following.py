@@ -1,7 +1,7 @@
-"""Following a branch of a conversation: records of other branches leave memory, and return with their branch.
+"""Branches of a conversation: how a turn notices a fork, and how memory follows its thread.
 
-Messages of a left branch are set aside with all records made of them, out of reach of reads. Facts stay in place, as
-history.
+Messages of a left branch are set aside with all records made of them, out of reach of reads, and return with their
+branch. Facts stay in place, as history.
 """
 
 from __future__ import annotations
@@ -11,29 +11,43 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from langgraph.store.base import BaseStore, Item, PutOp
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from react_mem.memory.branches.beliefs import believed, part_of
 from react_mem.memory.branches.tree import (
+    believed,
+    branch_key,
     following,
+    has_thread,
+    known_tip,
     left_behind,
+    note_tip,
+    part_of,
     put_tip,
+    put_trunk,
     read_marks,
     regrown,
     root_of,
+    start_of,
+    tip_of,
+    was_on_thread,
     with_lost_starts,
     with_trunk,
 )
 from react_mem.memory.graph.links import fall
 from react_mem.memory.merging.facts import fact_changes
+from react_mem.memory.merging.transcript import is_said, message_record_id, record_named
 from react_mem.memory.model.concepts import ContextChain
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import MemoryResults, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, PENDING, PROFILE, SUMMARY, kind_of
 from react_mem.memory.model.namespaces import (
     ABANDONED,
     Namespace,
     abandoned_namespace,
+    meta_namespace,
     owner_namespace,
     scope_namespace,
 )
@@ -43,88 +57,214 @@ from react_mem.memory.model.records import Fact, Message, Summary, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.profile import merged_field, split_fields, values_of, with_text
 from react_mem.memory.store.owned import WHOLE, everything, set_aside
-from react_mem.memory.store.transactions import transact
+from react_mem.memory.store.transactions import Guard, transact
 from react_mem.memory.summaries.sources import MASTER
 
 log = logging.getLogger(__name__)
 
 
-async def follow(
-    store: BaseStore, user_id: str, session_id: str, tip: str | None = None, shown: Collection[str] = ()
-) -> bool:
-    """Follow a branch of a conversation and leave the others; return true if anything changed.
+@dataclass(frozen=True)
+class Reached:
+    """Position of a conversation after a turn, as writes; if it is forked, it may have left a branch behind."""
 
-    Args:
-        tip: The record of the message to continue from, perhaps on a left branch; None for the last finished turn.
-        shown: The records of the messages in the thread.
-    """
-
-    async def step() -> tuple[bool, list[Change]]:
-        tree = await _tree(store, user_id, session_id)
-        # what follows on a finished turn and was not left before is being said now
-        goes_on = tip if tip is not None else tree.reached()
-        on = shown if tip is not None else following(goes_on, tree.after) - tree.away.keys()
-        after = with_lost_starts(tree.after, tree.earlier_questions(goes_on), goes_on)
-        gone = left_behind(after, goes_on, on) & tree.messages.keys() if goes_on else tree.away.keys()
-        moved = [put_tip(user_id, session_id, goes_on)] if goes_on != tree.tip else []
-        if gone == tree.away.keys():
-            return False, moved
-        log.info("a conversation has forked: %d of its messages are left behind", len(gone))
-        return True, [*await _changes(store, user_id, session_id, gone, tree.aside), *moved]
-
-    return await transact(store, user_id, step)
+    forked: bool = False
+    marks: Sequence[Change] = ()
 
 
-async def begin_anew(store: BaseStore, user_id: str, session_id: str, shown: Sequence[str]) -> bool:
-    """Follow a thread that was forked before its first message; return true if anything changed.
+@dataclass(frozen=True)
+class BranchesOf:
+    """Branches of one conversation."""
 
-    Args:
-        shown: The records of the messages now in the thread.
-    """
+    store: BaseStore
+    user_id: str
+    session_id: str
 
-    async def step() -> tuple[str, list[Change]]:
-        tree = await _tree(store, user_id, session_id)
-        root = root_of(tree.tip, tree.after)
-        first = [id_ for id_ in shown if id_ in tree.messages and tree.after[id_] not in tree.messages]
-        # both branches begin at the same place
-        return root, tree.put_after(first, root)
+    async def follow_thread(
+        self,
+        thread: Sequence[BaseMessage],
+        since: str | None,
+        found: MemoryResults,
+        config: RunnableConfig,
+        *,
+        blocking: bool = False,
+    ) -> bool:
+        """Follow a thread if it has forked; return true if beliefs may have changed. Mostly without any request.
 
-    root = await transact(store, user_id, step)
-    return await follow(store, user_id, session_id, root, shown)
+        Args:
+            since: The id of the last message in memory at this point of the thread.
+            found: The results of a read, with the record of memory's last message.
+            config: The run's config, which tells a thread forked at its beginning from a new one.
+            blocking: True outside of an event loop.
+        """
+        tip, last = found.tip, self._record(since)
+        there = since is None or any(message.id == since for message in reversed(thread))
+        beside = [item for item in found if item.scope is MemoryScope.DIALOG and self._asks(item.payload)]
+        if there and tip in ("", last) and not beside:
+            return False
+        shown = self._said(thread)
+        if not there and await self._leave_unanswered(last, shown):
+            return True
+        if tip in shown or tip in ("", last):
+            # said at the place of what is said now, or before a thread that has begun again, and not in it
+            gone = [item for item in beside if item.id not in shown]
+            lost = next((item.id for item in gone if item.payload.get("after") == last or not (tip or last)), "")
+            return bool(lost) and has_thread(config) and await self._leave_unanswered(lost, shown)
+        if since is not None:
+            return await self.follow(last, shown)
+        if not await was_on_thread(config, self.session_id, tip, blocking=blocking):
+            return has_thread(config) and await self._leave_unanswered(tip, shown)
+        return await self._begin_anew(shown)
 
+    def _asks(self, payload: Mapping[str, Any]) -> bool:
+        return payload.get("session_id") == self.session_id and payload.get("role") == "user"
 
-async def leave_unanswered(
-    store: BaseStore, user_id: str, session_id: str, question: str, shown: Sequence[str]
-) -> bool:
-    """Leave an unfinished turn that is gone from its thread, like an edited one; return true if anything changed.
+    def _record(self, since: str | None) -> str:
+        return record_named(self.session_id, since) if since else ""
 
-    It is left if the thread still holds its predecessor, or if it was the first turn: a thread that lost more was
-    trimmed, which retracts nothing.
+    def _said(self, thread: Sequence[BaseMessage]) -> list[str]:
+        return [message_record_id(self.session_id, message) for message in thread if is_said(message)]
 
-    Args:
-        question: The record of its message; one that is not the user's, or was answered, stays.
-        shown: The records of the messages in the thread.
-    """
-    asked = await store.aget(scope_namespace(user_id, MemoryScope.DIALOG), question, refresh_ttl=False)
-    if asked is None or asked.value.get("role") != "user":
-        return False
+    def note(self, tip: str | None) -> None:
+        """Cache the tip that was read or written; None drops it."""
+        note_tip(self.store, self.user_id, self.session_id, tip)
 
-    async def step() -> tuple[str | None, list[Change]]:
-        tree = await _tree(store, user_id, session_id)
-        place = tree.after.get(question, "")
-        instead = [id_ for id_ in shown if tree.after.get(id_) == question]
-        if place not in tree.messages:
-            # it was the first: another one begins at its place
-            instead += [id_ for id_ in shown if id_ in tree.messages and tree.after[id_] not in (*tree.messages, place)]
-        elif place not in shown:
-            return None, []
-        answered = any(before == question for id_, before in tree.after.items() if id_ not in shown)
-        if answered or not place:
-            return None, []
-        return place, tree.put_after(instead, place)
+    def linked(
+        self, records: Sequence[Message], new: Sequence[Message], since: str | None, *, found: bool
+    ) -> list[Message]:
+        """Return a turn's new messages with predecessors; in a trimmed thread, not `found`, they follow on `since`."""
+        before = self._record(since) or start_of(self.session_id, records[0].id)
+        unknown = {record.id for record in new}
+        noted = []
+        for record in records:
+            if record.id in unknown:
+                noted.append(record.model_copy(update={"after": before}))
+            if record.id in unknown or found:
+                before = record.id
+        return noted
 
-    place = await transact(store, user_id, step)
-    return place is not None and await follow(store, user_id, session_id, place, shown)
+    def expected(
+        self, earlier: Sequence[BaseMessage], asked: Sequence[BaseMessage], tip: str, since: str | None
+    ) -> tuple[Reached, Guard] | None:
+        """Return the position after a turn, with its guard, if nobody has written since this process last looked.
+
+        Reads nothing; the write checks. None if it is unknown, or if the turn may have left a branch.
+
+        Args:
+            earlier: The thread's messages before the turn.
+            asked: The thread's messages before the question.
+            tip: The record of the turn's last message.
+            since: The id of the last message in memory.
+        """
+        known = known_tip(self.store, self.user_id, self.session_id)
+        if known is None:
+            return None
+        before = next((message_record_id(self.session_id, one) for one in reversed(asked) if is_said(one)), "")
+        if known and known not in (before, self._record(since)):
+            return None
+        held = Guard(meta_namespace(self.user_id), branch_key(self.session_id), {"tip": known} if known else None)
+        return Reached(False, self._marks(known, earlier, tip)), held
+
+    async def reached(self, earlier: Sequence[BaseMessage], tip: str, since: str | None) -> Reached:
+        """Return the position after a turn. Args: see `expected`.
+
+        A regenerated answer shows its fork here, when it is stored: its question was not read again.
+        """
+        last = self._record(since)
+        asked = [
+            GetOp(meta_namespace(self.user_id), branch_key(self.session_id)),
+            GetOp(scope_namespace(self.user_id, MemoryScope.DIALOG), last),
+        ]
+        found = [item if isinstance(item, Item) else None for item in await self.store.abatch(asked)]
+        known, question = tip_of(found[0]), found[1].value.get("after", "") if found[1] else ""
+        return Reached(bool(known) and known not in (last, question), self._marks(known, earlier, tip))
+
+    def _marks(self, known: str, earlier: Sequence[BaseMessage], tip: str) -> list[Change]:
+        marks = [put_tip(self.user_id, self.session_id, tip)]
+        # a copy of a thread, or one from before memory noted what follows on what; a long one is gone through once only
+        if before := self._said([] if known else earlier):
+            marks.append(put_trunk(self.user_id, self.session_id, [start_of(self.session_id, before[0]), *before]))
+        return marks
+
+    async def follow(self, tip: str | None = None, shown: Collection[str] = ()) -> bool:
+        """Follow a branch of the conversation and leave the others; return true if anything changed.
+
+        Args:
+            tip: The record of the message to continue from, perhaps on a left branch; None for the last finished turn.
+            shown: The records of the messages in the thread.
+        """
+
+        async def step() -> tuple[bool, list[Change]]:
+            tree = await self._tree()
+            # what follows on a finished turn and was not left before is being said now
+            goes_on = tip if tip is not None else tree.reached()
+            on = shown if tip is not None else following(goes_on, tree.after) - tree.away.keys()
+            before = tree.said_at(goes_on)
+            asked = {one for one in tree.questions if one in tree.away or tree.said_at(one) < before}
+            after = with_lost_starts(tree.after, asked, goes_on)
+            gone = left_behind(after, goes_on, on) & tree.messages.keys() if goes_on else tree.away.keys()
+            moved = [put_tip(self.user_id, self.session_id, goes_on)] if goes_on != tree.tip else []
+            if gone == tree.away.keys():
+                return False, moved
+            log.info("a conversation has forked: %d of its messages are left behind", len(gone))
+            return True, [*await _changes(self.store, self.user_id, self.session_id, gone, tree.aside), *moved]
+
+        return await transact(self.store, self.user_id, step)
+
+    async def _begin_anew(self, shown: Sequence[str]) -> bool:
+        """Follow a thread that was forked before its first message; return true if anything changed."""
+
+        async def step() -> tuple[str, list[Change]]:
+            tree = await self._tree()
+            root = root_of(tree.tip, tree.after)
+            first = [id_ for id_ in shown if id_ in tree.messages and tree.after[id_] not in tree.messages]
+            # both branches begin at the same place
+            return root, tree.put_after(first, root)
+
+        return await self.follow(await transact(self.store, self.user_id, step), shown)
+
+    async def _leave_unanswered(self, question: str, shown: Sequence[str]) -> bool:
+        """Leave an unfinished turn that is gone from its thread, like an edited one; return true if anything changed.
+
+        It is left if the thread still holds its predecessor, or if it was the first turn: a thread that lost more was
+        trimmed, which retracts nothing. A message that is not the user's, or was answered, stays.
+        """
+        dialog = scope_namespace(self.user_id, MemoryScope.DIALOG)
+        said = await self.store.aget(dialog, question, refresh_ttl=False)
+        if said is None or said.value.get("role") != "user":
+            return False
+
+        async def step() -> tuple[str | None, list[Change]]:
+            tree = await self._tree()
+            place = tree.after.get(question, "")
+            instead = [id_ for id_ in shown if tree.after.get(id_) == question]
+            if place not in tree.messages:
+                # it was the first: another one begins at its place
+                known = (*tree.messages, place)
+                instead += [id_ for id_ in shown if id_ in tree.messages and tree.after[id_] not in known]
+            elif place not in shown:
+                return None, []
+            answered = any(before == question for id_, before in tree.after.items() if id_ not in shown)
+            if answered or not place:
+                return None, []
+            return place, tree.put_after(instead, place)
+
+        place = await transact(self.store, self.user_id, step)
+        return place is not None and await self.follow(place, shown)
+
+    async def _tree(self) -> _Tree:
+        # much less than everything, and it says whether there is anything to do: most often there is not
+        said = await self.store.asearch(
+            scope_namespace(self.user_id, MemoryScope.DIALOG),
+            filter={"session_id": self.session_id, "kind": MESSAGE.name},
+            limit=WHOLE,
+            refresh_ttl=False,
+        )
+        aside = await set_aside(self.store, self.user_id)
+        tip, trunk = await read_marks(self.store, self.user_id, self.session_id)
+        away = {item.key: item for item in aside if MESSAGE.matches(item.value) and _is_of(item, self.session_id)}
+        messages: dict[str, Item] = {**away, **{item.key: item for item in said}}
+        after = {id_: str(item.value.get("after", "")) for id_, item in messages.items()}
+        return _Tree(messages, away, with_trunk(after, trunk), tip, aside)
 
 
 @dataclass(frozen=True)
@@ -140,11 +280,6 @@ class _Tree:
     @property
     def questions(self) -> set[str]:
         return {id_ for id_, item in self.messages.items() if item.value.get("role") == "user"}
-
-    def earlier_questions(self, id_: str) -> set[str]:
-        """Return the user's messages from before a message, and those set aside."""
-        before = self.said_at(id_)
-        return {one for one in self.questions if one in self.away or self.said_at(one) < before}
 
     def said_at(self, id_: str) -> str:
         """Return the time of a message as text; empty, and so first, for an unknown one."""
@@ -165,22 +300,6 @@ class _Tree:
         """Return the writes of a new predecessor of some messages."""
         items = [self.messages[id_] for id_ in ids if self.messages[id_].value.get("after") != place]
         return [PutOp(item.namespace, item.key, {**item.value, "after": place}, index=False) for item in items]
-
-
-async def _tree(store: BaseStore, user_id: str, session_id: str) -> _Tree:
-    # much less than everything, and it says whether there is anything to do: most often there is not
-    said = await store.asearch(
-        scope_namespace(user_id, MemoryScope.DIALOG),
-        filter={"session_id": session_id, "kind": MESSAGE.name},
-        limit=WHOLE,
-        refresh_ttl=False,
-    )
-    aside = await set_aside(store, user_id)
-    marks = await read_marks(store, user_id, session_id)
-    away = {item.key: item for item in aside if MESSAGE.matches(item.value) and _is_of(item, session_id)}
-    messages: dict[str, Item] = {**away, **{item.key: item for item in said}}
-    after = {id_: str(item.value.get("after", "")) for id_, item in messages.items()}
-    return _Tree(messages, away, with_trunk(after, marks.trunk), marks.tip, aside)
 
 
 async def _changes(
@@ -242,10 +361,7 @@ def _is_of(item: Item, session_id: str) -> bool:
 
 
 def _moved(user_id: str, item: Item, *, away: bool, instead: bool = False) -> list[Change]:
-    """Return the writes that set a record aside or bring it back; none if it is in place.
-
-    With `instead`, another record has its id, and the one in place stays.
-    """
+    """Return the writes that set a record aside or bring it back; `instead`, another has its id, and stays."""
     aside = item.namespace[2] == ABANDONED
     if aside == away:
         return []
@@ -287,9 +403,7 @@ def _chain(user_id: str, session_id: str, held: Iterable[Item], fallen: Mapping[
     after = regrown(before, summaries, messages)
     if after == before:
         return []
-    if not after.entries:
-        return [delete(user_id, CHAIN, before.id)]
-    return [put(user_id, after)]
+    return [put(user_id, after) if after.entries else delete(user_id, CHAIN, before.id)]
 
 
 def _profile(

@@ -43,13 +43,7 @@ _READ = 8_000
 
 @dataclass(frozen=True)
 class Support:
-    """The user's words that support a proposal.
-
-    Args:
-        origin: `user`, or `assent` for mere agreement.
-        text: The text to store: the user's clause, or the model's wording of an answer to the assistant's question.
-        said: The index of the user's message.
-    """
+    """The user's words that support a proposal: the text to store, the clause that says it, and the message's index."""
 
     origin: Origin
     text: str
@@ -142,7 +136,6 @@ def may_ask_to_forget(clause: str, quoted: str, tainted: bool) -> bool:
     """Return true if a clause of the user may be a request to forget, as a model labels it.
 
     Args:
-        clause: The clause, word for word.
         quoted: The words of the request, as the model quotes them; they count in an unknown language.
         tainted: True if a page, a tool or a quotation may have asked instead.
 
@@ -166,10 +159,7 @@ def may_ask_to_forget(clause: str, quoted: str, tainted: bool) -> bool:
 def wishes_to_forget(texts: Sequence[str], message: str) -> list[str]:
     """Return the clauses of a user message that ask to forget something, and so repeat it.
 
-    In an unknown language all clauses count that name some of it.
-
-    Args:
-        message: The user's message; of a long one both ends are read.
+    In an unknown language all clauses count that name some of it. Of a long message both ends are read.
 
     >>> wishes_to_forget(["I like green tea"], "Forget my green tea. I painted the kitchen green.")
     ['Forget my green tea.']
@@ -186,12 +176,7 @@ def answered(
 ) -> Support | None:
     """Return the statement of a reply as an answer: a yes or no to the assistant, or the value asked for.
 
-    Args:
-        wording: A claim about the user's statement.
-        reply: The user's message, or a clause of it.
-        assistant: The assistant's messages just before.
-        tainted: See `support`.
-        before: The user's other messages, which may name the topic.
+    The reply may be a clause; `before` has the user's other messages, which may name the topic. See `support`.
     """
     shows = shows_something(reply)
     reply = _own(reply).strip()
@@ -200,15 +185,17 @@ def answered(
         return None
     if not is_borne_out(wording, [reply, *assistant, *before]):
         return None
-    denied, states = is_denied(reply), is_denied(wording)
+    denied, negates = is_denied(reply), is_denied(wording)
     # what is not a plain yes, such as "not yet" in whatever words, may be a no
     agrees = not denied and (is_pleasantry(reply) or assents(reply))
-    if (denied and not states) or (states and agrees and not any(map(is_denied, assistant))):
+    if (denied and not negates) or (negates and agrees and not any(map(is_denied, assistant))):
         return None
     # with its marks: "đúng" (right) is no "dùng" (use)
     if set(missing(wording, assistant)) & set(words(reply)):
-        # it names something itself, and only the question comes from the assistant
-        return Support(Origin.USER, wording, reply, 0) if _completes(wording, reply, assistant) else None
+        # it names something itself, and only the question comes from the assistant: a single word, or "since 2019"
+        states = speaks_of_self(reply) or _states_something(reply)
+        completes = not states and missing(wording, [reply]) != missing(wording, [reply, *assistant])
+        return Support(Origin.USER, wording, reply, 0) if length(reply) <= 1 or completes else None
     # a number says neither yes nor no
     if tainted or shows or is_request(reply) or _states_something(reply) or numbers(reply):
         return None
@@ -220,15 +207,6 @@ def is_brief(reply: str) -> bool:
     return length(reply) < _ANSWER_WORDS
 
 
-def _completes(wording: str, reply: str, assistant: Sequence[str]) -> bool:
-    """Return true if a reply says a wording only with the question: a single word, or "since 2019"."""
-    if length(reply) <= 1:
-        return True
-    if speaks_of_self(reply) or _states_something(reply):
-        return False
-    return missing(wording, [reply]) != missing(wording, [reply, *assistant])
-
-
 def _states_something(reply: str) -> bool:
     """Return true if a reply states something by itself, in a known language."""
     if not statements_in(reply, 1):
@@ -237,10 +215,7 @@ def _states_something(reply: str) -> bool:
 
 
 def _is_asked(wording: str, reply: str, assistant: Sequence[str], before: Sequence[str]) -> bool:
-    """Return true if a wording is the assistant's question, with at most one word of its own.
-
-    For unspaced scripts, without separate words, `is_borne_out` decides.
-    """
+    """Return true if a wording is the assistant's question, with at most one word of its own in a spaced script."""
     told = without_user(wording)
     said = {word for word in content_words(told) if may_link(word) and not denies(word)}
     novel = [word for word in missing(told, [reply, *assistant, *before]) if word in said]

@@ -39,8 +39,7 @@ from react_mem.memory.store.thread_owners import note_thread
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.extraction.structured import create_extractor
 from react_mem.memory.write.metering import Metering
-from react_mem.memory.write.storing import last_id
-from react_mem.memory.write.turns import Turns
+from react_mem.memory.write.turns import Turns, last_id
 from react_mem.prompts import load_prompt
 
 MEMORY_OFF = load_prompt("memory_off")
@@ -229,9 +228,6 @@ class TurnMemory:
             log.warning("memory is unavailable for this turn, what was last read stands in: %s", cause_of(error))
             known.missing[DATABASE] += f" ({cause_for_clients(error)})"
             return Recalled(known, read=True)
-        if isinstance(opened, MemoryFull):
-            self.full("store", opened)
-            return Recalled(results, read=True)
         if isinstance(opened, BaseException):
             # what could not be stored stays in the prompt with the whole thread
             self.degrade("store", opened)
@@ -255,7 +251,7 @@ class TurnMemory:
         if isinstance(results, BaseException):
             raise results
         turns.branches.note(results.tip)
-        if await turns.branches.follow(thread, since, results, self.config, blocking=self.blocking):
+        if await turns.branches.follow_thread(thread, since, results, self.config, blocking=self.blocking):
             turns.branches.note(None)
             results = await turns.memory.read(query)
         return results, opened
@@ -341,9 +337,6 @@ class TurnMemory:
                     await storing
                     if self.identity is not None and self.identity.threaded:
                         await note_thread(turns.memory.store, turns.user_id, turns.session_id)
-        except MemoryFull as error:
-            self.full("store" if self.node else "extract", error)
-            return False
         except Exception as error:
             self.degrade("store" if self.node else "extract", error)
             return False
@@ -375,17 +368,17 @@ class TurnMemory:
 
     def degrade(self, operation: Operation, error: BaseException) -> None:
         """Go on without memory: log the cause once, and send an event."""
+        if isinstance(error, MemoryFull):
+            # the log has it once (see `memory.store.room`)
+            telemetry.count("quota.refused", quota=error.quota)
+            self.say(operation, "degraded", f"This turn is not remembered: {error}")
+            return
         cause = cause_of(error)
         telemetry.count("degradations", part=_PARTS[operation])
         where = f"the node {self.node}" if self.node else "this turn"
         log.warning("memory is unavailable for %s (%s): %s", where, operation, cause)
         costs = (_COSTS_A_NODE if self.node else _COSTS)[operation]
         self.say(operation, "degraded", f"Memory could not be reached, {costs}: {cause_for_clients(error)}")
-
-    def full(self, operation: Operation, error: MemoryFull) -> None:
-        """Go on without storing the turn, and send an event; the log has it once (see `memory.store.room`)."""
-        telemetry.count("quota.refused", quota=error.quota)
-        self.say(operation, "degraded", f"This turn is not remembered: {error}")
 
     def say(self, operation: Operation, status: str, message: str = "", **details: Any) -> None:
         """Send a `memory` event."""

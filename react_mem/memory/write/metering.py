@@ -7,11 +7,11 @@ each such failure, the log the first one until counting works again.
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
+from cachetools import LRUCache
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
@@ -30,11 +30,11 @@ _MOST_RUNS = 10_000
 log = logging.getLogger(__name__)
 
 
-class AdmittedRuns(OrderedDict[str, None]):
-    """Runs of this process that were counted, the latest last.
+class AdmittedRuns(LRUCache[str, None]):
+    """Runs of this process that were counted. A thread's state cannot tell: a command may lead to any node."""
 
-    A thread's state cannot tell: a command may lead to any node, with any state.
-    """
+    def __init__(self) -> None:
+        super().__init__(_MOST_RUNS)
 
 
 class Uncounted(set[str]):
@@ -75,10 +75,7 @@ class Metering:
         """
         await self._count(take_message)
         if self.run_id and self.store is not None and self.policy.quotas.limits_days:
-            admitted = kept_with(self.store, AdmittedRuns)
-            admitted[self.run_id] = None
-            while len(admitted) > _MOST_RUNS:
-                admitted.popitem(last=False)
+            kept_with(self.store, AdmittedRuns)[self.run_id] = None
 
     async def before_model(self, *, begins: bool = False) -> None:
         """Count a call of the chat model, and the message of a run that was not admitted.

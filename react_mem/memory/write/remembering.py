@@ -11,7 +11,7 @@ none, until the fact is forgotten or over.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from langchain_core.messages import HumanMessage
@@ -50,25 +50,10 @@ _SOURCES = 100
 
 @dataclass(frozen=True)
 class RememberedWords:
-    """Outcome of a remembered text.
-
-    Args:
-        memories: Its records: a fact a statement, and the message of an instruction.
-        new: The ids of those that were not believed before.
-    """
+    """Records of a remembered text, a fact a statement and the message of an instruction, and the ids of new ones."""
 
     memories: tuple[MemoryItem, ...]
     new: frozenset[str]
-
-
-@dataclass(frozen=True)
-class _Telling:
-    """Records of a text, new or known; `message` is that of an instruction."""
-
-    facts: Mapping[str, Fact]
-    new: frozenset[str] = frozenset()
-    message: Message | None = None
-    to_read: bool = False
 
 
 async def remember(
@@ -89,16 +74,25 @@ async def remember(
     said, name = storable(text).strip(), " ".join(storable(about).split())
     whom = "user" if name.casefold() in ("", "user") else name
     check_told(said)
-    told = standing_in(said)
-    wish = told.said if told is not None and told.kind == "instruction" else ""
+    order = standing_in(said)
+    wish = order.said if order is not None and order.kind == "instruction" else ""
     statements = own_statements(said, or_nothing=bool(wish))
     await make_room(memory.store, user_id, memory.policy.quotas, [said, *statements])
     ids = [fact_id(whom, statement) for statement in statements]
-    message = _message(said, agent_id)
+    # each time it is said it is another message: a fact that has ended is believed again when it is said again
+    own = HumanMessage(said, id=str(uuid.uuid4()))
+    [message] = to_records([own], first=0, session_id=REMEMBERED, agent_id=agent_id)
     works = [Work(kind="extract", agent=agent_id, session=REMEMBERED, due_at=int(now().timestamp() * 1000))]
     works = works if agent_id and whom == "user" else []
 
-    async def step() -> tuple[_Telling, list[Change]]:
+    def told(facts: Iterable[Fact], message: Message | None, new: Iterable[str] = ()) -> RememberedWords:
+        at = now()
+        items = [MemoryItem.of(MemoryScope.SEMANTIC, fact.id, fact.to_value(), at) for fact in facts]
+        if message is not None:
+            items.append(MemoryItem.of(MemoryScope.DIALOG, message.id, message.to_value(), at))
+        return RememberedWords(tuple(items), frozenset(new))
+
+    async def step() -> tuple[tuple[RememberedWords, bool], list[Change]]:
         stored = await load_facts(memory.store, user_id, (), ids)
         known = {one: _believed(stored, id_, one) for id_, one in zip(ids, statements, strict=True)}
         there = {fact.id: fact for fact in known.values() if fact is not None}
@@ -110,9 +104,8 @@ async def remember(
         here = await _told_here(memory, user_id, theirs)
         standing, since = await _told_to_do(memory, user_id, wish) if wish else (None, [])
         if not open_ and here.issuperset(fact.id for fact in again.values()) and not (wish and standing is None):
-            return _Telling(there, message=standing), since
+            return (told(there.values(), standing), False), since
         kept = message.model_copy(update={"turn": await _next_turn(memory, user_id)})
-        session = Session(memory, None, user_id, REMEMBERED, agent_id)
         borne: dict[str, Fact] = {}
         for one, fact in again.items():
             there_now = {**stored, **borne}
@@ -120,25 +113,25 @@ async def remember(
         changes = await fact_changes(memory.store, user_id, list(borne.values())) if borne else []
         stored |= borne
         if whom == "user":
+            session = Session(memory, None, user_id, REMEMBERED, agent_id)
             changes += (await kept_at_once(session, [], [kept], dict(stored)))[1]
         else:
-            changes += await _about(session, whom, open_, kept, stored)
+            operations = [Operation("new", one, about=whom, source_ids=(kept.id,)) for one in open_]
+            where = {"session_id": REMEMBERED, "agent_id": agent_id}
+            facts = reconcile(operations, stored, at=now(), **where, said={kept.id: kept})
+            changes += await fact_changes(memory.store, user_id, facts)
         written = [change.value for change in changes if change.value and FACT.matches(change.value)]
-        facts = {value["id"]: Fact.from_value(dict(value)) for value in written if value["id"] in {*ids, *there}}
+        after = {value["id"]: Fact.from_value(dict(value)) for value in written if value["id"] in {*ids, *there}}
         changes += [put(user_id, kept), *(put_work(user_id, work) for work in works if open_)]
-        new = frozenset([*(facts.keys() - there.keys()), *([kept.id] if wish and standing is None else [])])
+        new = [*(after.keys() - there.keys()), *([kept.id] if wish and standing is None else [])]
         # in other words it takes the place of what it says again
-        told_now = {id_: fact for id_, fact in {**there, **facts}.items() if fact.current}
-        return _Telling(told_now, new, standing or (kept if wish else None), to_read=bool(open_)), changes
+        told_now = [fact for fact in {**there, **after}.values() if fact.current]
+        return (told(told_now, standing or (kept if wish else None), new), bool(open_)), changes
 
-    done = await transact(memory.store, user_id, step)
-    if done.to_read:
+    done, to_read = await transact(memory.store, user_id, step)
+    if to_read:
         announce(user_id, works)
-    at = now()
-    items = [MemoryItem.of(MemoryScope.SEMANTIC, fact.id, fact.to_value(), at) for fact in done.facts.values()]
-    if done.message is not None:
-        items.append(MemoryItem.of(MemoryScope.DIALOG, done.message.id, done.message.to_value(), at))
-    return RememberedWords(tuple(items), done.new)
+    return done
 
 
 def _believed(stored: Mapping[str, Fact], id_: str, statement: str) -> Fact | None:
@@ -169,23 +162,16 @@ async def _told_here(memory: MemoryFacade, user_id: str, facts: Iterable[Fact]) 
 
 
 async def _told_to_do(memory: MemoryFacade, user_id: str, wish: str) -> tuple[Message | None, list[Change]]:
-    """Return the message of an earlier instruction in this conversation, and the write that dates it anew.
-
-    It is dated anew if another instruction was given since: of contradicting ones the later holds.
-    """
+    """Return the message of an earlier instruction, and the write that dates it after others: the later one holds."""
     stands = {"kind": MESSAGE.name, "standing": "instruction"}
     found = await memory.store.asearch(MESSAGE.namespace(user_id), filter=stands, limit=_SOURCES, refresh_ttl=False)
     told = sorted((Message.from_value(item.value) for item in found), key=lambda one: one.created_at)
-    said = [one for one in told if one.session_id == REMEMBERED and _tells(one, wish)]
+    here = ((one, standing_in(whole_text(vars(one)))) for one in told if one.session_id == REMEMBERED)
+    said = [one for one, order in here if order is not None and normalise(order.said) == normalise(wish)]
     if not said or said[-1] is told[-1]:
         return (said[-1] if said else None), []
     again = said[-1].model_copy(update={"created_at": now()})
     return again, [put(user_id, again)]
-
-
-def _tells(message: Message, wish: str) -> bool:
-    told = standing_in(whole_text(vars(message)))
-    return told is not None and normalise(told.said) == normalise(wish)
 
 
 def _borne_out(fact: Fact, statement: str, message: Message, stored: Mapping[str, Fact]) -> dict[str, Fact]:
@@ -195,28 +181,6 @@ def _borne_out(fact: Fact, statement: str, message: Message, stored: Mapping[str
     again = to_fact(operation, said_at=at, at=at, session_id=REMEMBERED, agent_id=message.agent_id)
     # who has read it before has read it now
     return stated(stored, fact, again.model_copy(update={"verbatim": fact.verbatim}))
-
-
-async def _about(
-    session: Session, whom: str, statements: Sequence[str], message: Message, stored: Mapping[str, Fact]
-) -> list[Change]:
-    operations = [Operation("new", one, about=whom, source_ids=(message.id,)) for one in statements]
-    facts = reconcile(
-        operations,
-        stored,
-        at=now(),
-        session_id=REMEMBERED,
-        agent_id=session.agent_id,
-        said={message.id: message},
-    )
-    return await fact_changes(session.memory.store, session.user_id, facts)
-
-
-def _message(said: str, agent_id: str) -> Message:
-    # each time it is said it is another message: a fact that has ended is believed again when it is said again
-    told = HumanMessage(said, id=str(uuid.uuid4()))
-    [record] = to_records([told], first=0, session_id=REMEMBERED, agent_id=agent_id)
-    return record
 
 
 async def _next_turn(memory: MemoryFacade, user_id: str) -> int:

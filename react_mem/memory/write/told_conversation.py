@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import takewhile
@@ -244,12 +244,8 @@ class _Uptake:
         if not records:
             raise UnfitMessageError(place, "it says nothing; leave such a message out")
         told = _ReadMessage(place, said, records[0])
-        if said.id or not self._gone:
-            return told
-        places = range(self._next + many)
-        return _ReadMessage(
-            place, said, records[0], {one for one in places if self._record(told.name(one)) in self._gone}
-        )
+        places = () if said.id or not self._gone else range(self._next + many)
+        return replace(told, gone={one for one in places if self._record(told.name(one)) in self._gone})
 
     def _record(self, name: str) -> str:
         return MESSAGE.id(self._session, name)
@@ -259,12 +255,17 @@ class _Uptake:
         for one in self._told:
             if one.said.id:
                 id_ = self._record(one.said.id)
-                self._check(one, id_, named.setdefault(one.said.id, one))
-                if named[one.said.id] is not one or id_ in self._by_id:
+                first, held = named.setdefault(one.said.id, one), self._by_id.get(id_)
+                # the words of a partly forgotten message are unknown
+                other = held is not None and held.key != one.key and id_ not in self._forgotten
+                if first.key != one.key or other:
+                    raise OtherWordsError(one.place)
+                if first is not one or id_ in self._by_id:
                     self._taken[one.place] = StoredMessage(id=id_, outcome="known")
                 elif id_ in self._gone:
                     self._taken[one.place] = StoredMessage(id=id_, outcome="forgotten")
-        left = [one for one in self._told if not self._is_forgotten(one)]
+        gone = {place for place, taken in self._taken.items() if taken.outcome == "forgotten"}
+        left = [one for one in self._told if one.place not in gone]
         if not all(one.said.id for one in left):
             self._take_up(left)
         place = self._next
@@ -277,12 +278,6 @@ class _Uptake:
             if id_ not in self._gone:
                 self._new.append((place, message))
             place += 1
-
-    def _check(self, one: _ReadMessage, id_: str, first: _ReadMessage) -> None:
-        """Refuse an id with other words; the words of a partly forgotten message are unknown."""
-        held = self._by_id.get(id_)
-        if first.key != one.key or (held is not None and held.key != one.key and id_ not in self._forgotten):
-            raise OtherWordsError(one.place)
 
     def _take_up(self, left: Sequence[_ReadMessage]) -> None:
         """Match messages with stored and forgotten ones."""
@@ -317,10 +312,6 @@ class _Uptake:
             if length and is_sure and length >= best:
                 best, where = length, start
         return where, best
-
-    def _is_forgotten(self, one: _ReadMessage) -> bool:
-        taken = self._taken.get(one.place)
-        return taken is not None and taken.outcome == "forgotten"
 
     def _is(self, one: _ReadMessage, slot: _HeldPlace) -> bool:
         """Return true if a message matches the one in memory at an index."""

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -23,21 +24,260 @@ from langgraph.store.base import SearchItem
 
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.merging.blocks import kept_apart, omitted
+from react_mem.memory.merging.transcript import (
+    is_said,
+    is_users,
+    message_record_id,
+    speaker_changes,
+    to_records,
+    vouched,
+)
 from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.external import origin_of_result
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import PENDING
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.receipt import Change, delete, put, put_unembedded
+from react_mem.memory.model.records import Message, now
 from react_mem.memory.model.states import PendingTurn
-from react_mem.memory.work.items import worker_name
+from react_mem.memory.rights.unsaid import TurnUnsaid, read_forgotten
+from react_mem.memory.store.attachments import MAX_ATTACHMENT, limit_of
+from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
+from react_mem.memory.store.room import make_room
+from react_mem.memory.store.transactions import Guard
+from react_mem.memory.work.items import Kind, Work, announce, put_work, worker_name
 from react_mem.memory.write.chain import fold
-from react_mem.memory.write.claims import claim, offer_unread, release
 from react_mem.memory.write.drawing import draw, draw_at_once
-from react_mem.memory.write.session import Session, TurnReport, grant_wishes
-from react_mem.memory.write.storing import AgentStep, store_turn
+from react_mem.memory.write.following import Reached
+from react_mem.memory.write.session import ClaimedTurns, Session, TurnReport, claim, grant_wishes, offer_unread
+
+# Durable storage of a turn: its messages, a note for its extraction, and the work, in one batch.
+
+_CONTEXT = 2
+"""Messages of context before a turn: "yes, exactly" says nothing without the question."""
+
+_MAX_STEP = 500
+_MAX_STEPS = 20
+"""Limits of the agent's steps in a note: characters of each, and the number of the latest; the thread has all."""
+
+_MAX_NOTE = 600
+"""Characters of the user's words in a note."""
+
+END_CONVERSATION = "end_conversation"
+"""Tool with which an agent ends a conversation."""
+
+AgentStep = Mapping[str, Any]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TurnToStore:
+    """Turn to be stored; `first` is the index of the first message not in memory, `asked` that of the question."""
+
+    session: Session
+    thread: Sequence[BaseMessage]
+    since: str | None
+    first: int
+    asked: int
+    records: Sequence[Message]
+    new: Sequence[Message]
+    steps: Sequence[AgentStep]
+    task_steps: tuple[str, ...] = ()
+    task_type: str = ""
+    snapshot: bool = False
+    ends: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        session: Session,
+        thread: Sequence[BaseMessage],
+        since: str | None,
+        steps: Sequence[AgentStep] = (),
+        heard: Sequence[Origin] = (),
+        **about: Any,
+    ) -> TurnToStore:
+        """Return the new part of a thread."""
+        first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
+        asked = next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), first)
+        start = min(first, asked)
+        records = to_records(thread[start:], first=start, session_id=session.session_id, agent_id=session.agent_id)
+        if session.elsewhere:
+            records = [record.model_copy(update={"elsewhere": True}) for record in records]
+        # no answer is trusted more than what it was made of
+        records = [vouched(record, heard) if record.turn > asked else record for record in records]
+        # what the agent was told to forget in it does not come back with the turn
+        unsaid = TurnUnsaid(thread[asked:])
+        records, steps = unsaid.messages(records), unsaid.steps(steps)
+        new = [record for record in records if record.turn >= first and record.content]
+        return cls(session, thread, since, first, asked, records, new, steps, **about)
+
+    async def store(self) -> str:
+        """Store new messages with a note and the work of their extraction, in one batch; return a notice to the user.
+
+        Nothing here waits for a worker, which may be reading or writing notes at this moment. So a note is never
+        extended: its id says which messages it names, and the note of a continued turn replaces the one before. Raises
+        `MemoryFull` if there is no room; the thread keeps the messages, and a later turn stores them once there is.
+        """
+        session = self.session
+        # what is asked is there already: its answer goes with it
+        answers = self.ends and self.first > self.asked
+        if self.new and not answers:
+            await make_room(session.memory.store, session.user_id, session.memory.policy.quotas, self.new)
+        stored, works = self, self.works
+        if self.new:
+            stored = await self._written(works)
+        elif self.ends:
+            # without an answer to keep, as where the runtime spoke in the model's place, what was asked is read
+            await session.memory.apply([put_work(session.user_id, work) for work in works])
+        if not (stored.new or self.ends):
+            return ""
+        announce(session.user_id, works)
+        return stored.not_kept
+
+    async def referring(self) -> TurnToStore:
+        """Store the media of the new messages, and return the turn with references to them."""
+        new = await kept_apart(self.session.memory.store, self.session.user_id, self.new)
+        after = {record.id: record for record in new}
+        return replace(self, records=[after.get(record.id, record) for record in self.records], new=new)
+
+    @property
+    def not_kept(self) -> str:
+        """Notice to the user about attachments that are not stored."""
+        left = omitted(self.new)
+        limit = limit_of(self.session.memory.store) if left else 0
+        if not limit:
+            return ""
+        problem = (
+            f"{left} of the attachments are not kept, only named: one may have {MAX_ATTACHMENT:,} bytes, and those of "
+            f"a user {limit:,} together (MEMORY_ATTACHMENT_BYTES)"
+        )
+        log.warning("%s", problem)
+        return problem
+
+    def answered_with(self, noted: Mapping[str, Any]) -> TurnToStore:
+        """Return the turn with fields added to its answer, if it has one."""
+        answer = self.records[-1] if self.records else None
+        if answer is None or answer.role != "assistant":
+            return self
+        after = answer.model_copy(update=dict(noted))
+        new = [after if record.id == after.id else record for record in self.new]
+        return replace(self, records=[*self.records[:-1], after], new=new)
+
+    @property
+    def works(self) -> list[Work]:
+        """Work of this conversation with its due times; repeated messages add no work."""
+        session, extraction = self.session, self.session.memory.policy.extraction
+        # a turn that a crash leaves open; what is drawn from inline is due only if that fails
+        waits: dict[Kind, float] = {"maintain": extraction.recover_after}
+        if self.ends:
+            inline = extraction.mode == "inline"
+            waits = {"extract": extraction.recover_after if inline else extraction.debounce}
+            if any(step["action"] == END_CONVERSATION for step in self.steps):
+                waits["conclude"] = extraction.debounce
+            waits["maintain"] = extraction.quiet_after
+        at = now().timestamp()
+        return [
+            Work(kind=kind, agent=session.agent_id, session=session.session_id, due_at=int((at + seconds) * 1000))
+            for kind, seconds in waits.items()
+        ]
+
+    def changes(self, works: Sequence[Work], reached: Reached) -> list[Change]:
+        """Return the writes, for a position after the turn."""
+        session, user_id, records = self.session, self.session.user_id, self.records
+        new = session.branches.linked(records, self.new, self.since, found=self.since is None or self.first > 0)
+        said = (message for message in reversed(self.thread[: min(self.first, self.asked)]) if is_said(message))
+        before = [message_record_id(session.session_id, message) for message in islice(said, _CONTEXT)]
+        ids = [record.id for record in records]
+        note = PendingTurn(
+            id=PENDING.id(*ids),
+            text=" ".join(record.text for record in records if record.role == "user")[:_MAX_NOTE],
+            steps=tuple(map(_in_words, self.steps[-_MAX_STEPS:])),
+            session_id=session.session_id,
+            agent_id=session.agent_id,
+            source_ids=tuple(ids),
+            task_steps=self.task_steps,
+            context_ids=tuple(reversed(before)),
+            forked=reached.forked,
+            snapshot=self.snapshot,
+        )
+        # one note a turn: that of the question, or of what was answered so far, is part of this one
+        asking = sum(record.turn <= self.asked for record in records)
+        where = {"session_id": session.session_id, "agent_id": session.agent_id}
+        turn_id = message_record_id(session.session_id, self.thread[self.asked])
+        return [
+            *(put_work(user_id, work) for work in works),
+            # found by their words from now on: to embed a long answer takes up to a second, which nobody is to wait for
+            *(put_unembedded(user_id, record) for record in new),
+            put(user_id, note),
+            *reached.marks,
+            *(delete(user_id, PENDING, PENDING.id(*ids[:end])) for end in range(asking, len(ids))),
+            *session.memory.experience.logged(user_id, self.steps, **where, turn_id=turn_id, task_type=self.task_type),
+            put(user_id, session.conversation(ended=False)),
+            *speaker_changes(session.memory.store, user_id, new),
+        ]
+
+    async def _written(self, works: Sequence[Work]) -> TurnToStore:
+        """Write the turn in one batch, guarded if the store can, and return it without messages that were there."""
+        session, branches, can = self.session, self.session.branches, capabilities(self.session.memory.store)
+        earlier = self.thread[: min(self.first, self.asked)]
+        guarded = len(self.new) == 1 and can.guards
+        # as after a crash, it may be there
+        turn = await (self if guarded else await self._unknown()).referring()
+        tip = turn.records[-1].id
+        asked = turn.thread[: turn.asked]
+        if guarded and turn.ends and (expected := branches.expected(earlier, asked, tip, turn.since)):
+            # where the conversation has not moved on, this turn of it is not there
+            reached, held = expected
+            written = await _write_if(can, turn.changes(works, reached), held)
+            branches.note(tip if written else None)
+            if written:
+                return turn
+        if not turn.new:
+            if turn.ends:
+                await session.memory.apply([put_work(session.user_id, work) for work in works])
+            return turn
+        changes = turn.changes(works, await branches.reached(earlier, tip, turn.since) if turn.ends else Reached())
+        written = True
+        if not guarded:
+            await session.memory.apply(changes)
+        else:
+            unknown = Guard(scope_namespace(session.user_id, MemoryScope.DIALOG), turn.new[0].id, None)
+            written = await _write_if(can, changes, unknown)
+        if turn.ends:
+            branches.note(tip if written else None)
+        return turn
+
+    async def _unknown(self) -> TurnToStore:
+        session, ids = self.session, [record.id for record in self.new]
+        known, forgotten = await asyncio.gather(
+            session.memory.records(session.user_id, MemoryScope.DIALOG, ids),
+            read_forgotten(session.memory.store, session.user_id, session.session_id),
+        )
+        return replace(self, new=[one for one in self.new if one.id not in known and one.id not in forgotten])
+
+
+async def _write_if(store: StoreCapabilities, changes: Sequence[Change], guard: Guard) -> bool:
+    with telemetry.span("write") as measured:
+        measured.set(changes=len(changes))
+        return await store.abatch_if(changes, guard)
+
+
+def last_id(thread: Sequence[BaseMessage]) -> str | None:
+    """Return the id of the last message of a thread that memory stores: its mark in the conversation."""
+    return next((str(message.id) for message in reversed(thread) if is_said(message)), None)
+
+
+def _in_words(step: AgentStep) -> str:
+    result = f"error: {step['error']}" if step["error"] else step["observation"]
+    return f"{step['action']}({step['arguments']}) -> {result}"[:_MAX_STEP]
+
 
 _MAX_CALLS = 3
 """Conversations extracted in one go, this one first: recovery from a long outage must not keep one turn busy."""
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -54,7 +294,7 @@ class Turns(Session):
         Returns:
             A notice to the user about parts that are not stored; else empty.
         """
-        return await store_turn(self, thread, since)
+        return await TurnToStore.of(self, thread, since).store()
 
     async def close(
         self,
@@ -86,8 +326,9 @@ class Turns(Session):
             run_id: The run that answered it.
         """
         told = [*map(origin_of_result, (step["action"] for step in steps)), *([Origin.WEB] if searched else []), *heard]
-        about: dict[str, Any] = {"snapshot": snapshot, "task_type": task_type, "used": used, "run_id": run_id}
-        await store_turn(self, thread, since, steps, task_steps, heard=told, ends=True, **about)
+        about = {"task_steps": tuple(task_steps), "task_type": task_type, "snapshot": snapshot, "ends": True}
+        turn = TurnToStore.of(self, thread, since, steps, told, **about)
+        await (turn.answered_with({"used": tuple(used), "run_id": run_id}) if used or run_id else turn).store()
 
     async def extract(self) -> TurnReport:
         """Extract from the waiting turns of this conversation and from turns of crashed workers; then summarise.
@@ -107,22 +348,22 @@ class Turns(Session):
             return kept + await self._sum_up(kept.chain)
         for _ in range(_MAX_CALLS):
             claimed = await claim(self, worker)
-            due, more = claimed.due, claimed.more
+            due = claimed.due
             if claimed.wishes and ungranted is None:
-                granted, ungranted = await self._grant(claimed.wishes, due, worker)
+                granted, ungranted = await self._grant(claimed.wishes, ClaimedTurns(self, due, worker))
                 total += granted
             if not due:
                 total += TurnReport(emptied=claimed.alone)
                 break
             turns = conversations.setdefault(due[0].session_id, replace(self, session_id=due[0].session_id))
             with telemetry.span("extraction") as measured:
-                report = await draw(turns, due, worker)
+                report = await draw(ClaimedTurns(turns, due, worker))
                 measured.set(calls=report.calls, stored=len(report.stored), waiting=report.waiting)
             self._count(report)
             chains[turns.session_id] = report.chain
             total += replace(report, emptied=claimed.alone and not report.waiting)
             # where the model fails now, it would with the next ones
-            if report.waiting or not more:
+            if report.waiting or not claimed.more:
                 break
         for turns in conversations.values():
             total += await turns._sum_up(chains.get(turns.session_id))
@@ -130,15 +371,13 @@ class Turns(Session):
             raise ungranted
         return total
 
-    async def _grant(
-        self, wishes: Sequence[SearchItem], due: Sequence[PendingTurn], worker: str
-    ) -> tuple[TurnReport, Exception | None]:
+    async def _grant(self, wishes: Sequence[SearchItem], mine: ClaimedTurns) -> tuple[TurnReport, Exception | None]:
         """Grant requests to forget left by a crash; return the failure, if any."""
         try:
             return TurnReport(problem=await grant_wishes(self.memory.store, self.user_id, wishes)), None
         except asyncio.CancelledError:
             # the turns that were claimed with it must not wait until the claim runs out
-            await asyncio.shield(release(self, due, worker))
+            await asyncio.shield(mine.release())
             raise
         except Exception as error:
             # it is tried again; what was said is read meanwhile
@@ -160,14 +399,7 @@ class Turns(Session):
         if not self.memory.policy.summaries.enabled:
             return TurnReport()
         try:
-            return await fold(
-                self.memory,
-                self.summariser,
-                user_id=self.user_id,
-                session_id=self.session_id,
-                agent_id=self.agent_id,
-                known=known,
-            )
+            return await fold(self, known)
         except Exception as error:
             log.warning("the conversation could not be summed up: %s", cause_of(error))
             telemetry.count("degradations", part="summary")

@@ -33,7 +33,6 @@ class When:
 
     Args:
         event_at: The time of its event: with the time of day if said, else the beginning of the named day or period.
-        valid_from: The beginning of its validity.
         valid_to: The end of its validity: the end of the last day, without a time of day.
     """
 
@@ -58,30 +57,13 @@ class _Days:
         return max((period.start - self.last).days, (self.first - period.end).days, 0)
 
 
-@dataclass(frozen=True)
-class _ProposedDays:
-    event: _Days | None = None
-    start: _Days | None = None
-    end: _Days | None = None
-
-    @property
-    def any(self) -> _Days | None:
-        """One of its dates, in any role."""
-        return self.event or self.start or self.end
-
-
 def resolve(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> When:
-    """Return the times of a clause.
+    """Return the times of a clause, of which the first 500 characters are read.
 
     A time in its words counts, relative to the day of the statement. The model's proposal decides between several
     meanings ("on Friday"), may be more exact, and gives the role of the time; alone it counts only if the words
-    name no time.
-
-    Args:
-        text: The user's words; the first 500 characters are read.
-        said_at: The time of the statement; UTC without a zone.
-        proposed: "", "DATE" of an event, "DATE..", "..DATE" or "DATE..DATE", where a DATE is a year, a month, a day
-            or a minute in ISO 8601. Anything else is ignored.
+    name no time. It is "", "DATE" of an event, "DATE..", "..DATE" or "DATE..DATE", where a DATE is a year, a month, a
+    day or a minute in ISO 8601; anything else is ignored.
 
     >>> resolve("I fly to Rome tomorrow at 3pm", datetime(2026, 3, 3, 12, tzinfo=UTC), UTC, "").event_at.isoformat()
     '2026-03-04T15:00:00+00:00'
@@ -90,7 +72,17 @@ def resolve(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> When:
     """
     clause = text[:_MAX_CLAUSE]
     event, start, end, keep_end = _days_told(clause, _local(said_at, zone).date(), proposed)
-    return _when(clause, zone, event, start, end, keep_end=keep_end)
+    event_at = valid_from = valid_to = None
+    if event is not None:
+        named = time_of_day(clause) if event.first == event.last else None
+        event_at = datetime.combine(event.first, named or event.at or time(), zone)
+    if start is not None:
+        valid_from = datetime.combine(start.first, start.at or time(), zone)
+    if end is not None:
+        valid_to = datetime.combine(end.last, end.at or _END_OF_DAY, zone)
+    if valid_from and valid_to and valid_from > valid_to:
+        return When(event_at, valid_to=valid_to) if keep_end else When(event_at, valid_from=valid_from)
+    return When(event_at, valid_from, valid_to)
 
 
 def over_by(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> datetime | None:
@@ -116,37 +108,33 @@ def over_by(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> dateti
 
 def _days_told(clause: str, today: date, proposed: str) -> tuple[_Days | None, _Days | None, _Days | None, bool]:
     """Return the days of an event, a beginning and an end, and true if the words name the end themselves."""
-    model = _read(proposed, today)
+    model_event, model_start, model_end = _read(proposed, today)
+    model_any = model_event or model_start or model_end
     told = mentions(clause, today)
     since = [one for one in told if one.side == "since" or one.spans]
     until = [one for one in told if one.side == "until" or one.spans]
     others = [one for one in told if one.side in {"at", "from", "to", "by"} and not one.spans]
     event = start = end = None
     if since:
-        start = _nearest(since, model.start or model.any) or _begun(since, today)
-    elif model.start and (model.end or not until):
-        start = _nearest(_nearer(others, model.start, model.end), model.start) or model.start
+        start = _nearest(since, model_start or model_any) or _begun(since, today)
+    elif model_start and (model_end or not until):
+        start = _nearest(_nearer(others, model_start, model_end), model_start) or model_start
     if until:
-        end = _nearest(until, model.end or model.any) or _only(until)
-    elif model.end and (model.start or not since):
-        end = _nearest(_nearer(others, model.end, model.start), model.end) or model.end
+        end = _nearest(until, model_end or model_any) or _only(until)
+    elif model_end and (model_start or not since):
+        end = _nearest(_nearer(others, model_end, model_start), model_end) or model_end
     if not since and not until:
-        if model.event:
-            event = _nearest(others, model.event) or model.event
-        elif not model.any and _only(others) and others[0].side == "from" and others[0].periods[0].start > today:
+        if model_event:
+            event = _nearest(others, model_event) or model_event
+        elif not model_any and _only(others) and others[0].side == "from" and others[0].periods[0].start > today:
             start = _only(others)
-        elif not model.any:
+        elif not model_any:
             event = _coming([one for one in others if one.side == "by"], today) or _only(others)
     return event, start, end, bool(until)
 
 
 def zone_of(profile: Profile | None) -> tzinfo:
-    """Return the time zone in a user's profile; UTC without one.
-
-    Args:
-        profile: Its time zone field holds an IANA name or an offset from UTC; in other fields an IANA name of area and
-            place counts.
-    """
+    """Return the zone in a profile: an IANA name or offset, in other fields an IANA name of area and place; or UTC."""
     fields = profile.fields if profile else {}
     named = [field.value for name, field in fields.items() if re.sub(r"[\W_]", "", name.casefold()) in _ZONE_NAMES]
     others = [field.value for field in fields.values() if "/" in field.value]
@@ -176,12 +164,13 @@ def _local(said_at: datetime, zone: tzinfo) -> datetime:
         return aware
 
 
-def _read(proposed: str, today: date) -> _ProposedDays:
+def _read(proposed: str, today: date) -> tuple[_Days | None, _Days | None, _Days | None]:
+    """Return the proposed days of an event, of a beginning and of an end."""
     parts = proposed.strip().split("..") if len(proposed) <= _MAX_PROPOSED else []
     days = [_days_of(part.strip(), today) for part in parts]
     if not 1 <= len(parts) <= 2 or any(part.strip() and day is None for part, day in zip(parts, days, strict=True)):
-        return _ProposedDays()
-    return _ProposedDays(event=days[0]) if len(days) == 1 else _ProposedDays(start=days[0], end=days[1])
+        return None, None, None
+    return (days[0], None, None) if len(days) == 1 else (None, days[0], days[1])
 
 
 def _days_of(written: str, today: date) -> _Days | None:
@@ -241,19 +230,3 @@ def _begun(told: Sequence[Mention], today: date) -> _Days | None:
 def _coming(told: Sequence[Mention], today: date) -> _Days | None:
     coming = [period for one in told[:1] for period in one.periods if period.end >= today]
     return _Days(coming[0].start, coming[0].end) if coming else None
-
-
-def _when(
-    clause: str, zone: tzinfo, event: _Days | None, start: _Days | None, end: _Days | None, *, keep_end: bool
-) -> When:
-    event_at = valid_from = valid_to = None
-    if event is not None:
-        named = time_of_day(clause) if event.first == event.last else None
-        event_at = datetime.combine(event.first, named or event.at or time(), zone)
-    if start is not None:
-        valid_from = datetime.combine(start.first, start.at or time(), zone)
-    if end is not None:
-        valid_to = datetime.combine(end.last, end.at or _END_OF_DAY, zone)
-    if valid_from and valid_to and valid_from > valid_to:
-        return When(event_at, valid_to=valid_to) if keep_end else When(event_at, valid_from=valid_from)
-    return When(event_at, valid_from, valid_to)

@@ -28,7 +28,6 @@ from react_mem.memory.store.owned import everything
 from react_mem.memory.summaries.sources import MAX_WAITING
 from react_mem.memory.write.chain import load_chain
 from react_mem.memory.write.conversations import end_conversation
-from react_mem.memory.write.following import follow
 from react_mem.memory.write.turns import Turns
 from tests.support.databases import WordEmbeddings
 from tests.support.loop_watch import loop_watched
@@ -158,12 +157,12 @@ async def test_it_waits_with_a_branch_that_is_left_and_goes_with_the_conversatio
     tip = (await memory.read(query)).tip
     [asked, first] = [value["id"] for value in (await messages(memory)).values() if value["turn"] < 2]
     back = first if (await messages(memory))[first]["role"] == "assistant" else asked
-    assert await follow(memory.store, "ann", "monday", back)
+    assert await one.branches.follow(back)
     assert await shown(memory) == []
     assert await memory.attachment("ann", ref_of(CAT)) == CAT
-    assert await follow(memory.store, "ann", "monday", tip)
+    assert await one.branches.follow(tip)
     assert len(await shown(memory)) == 1
-    await follow(memory.store, "ann", "monday", back)
+    await one.branches.follow(back)
     await memory.delete_session("ann", "monday")
     assert await memory.store.asearch((ATTACHMENTS,), limit=100) == []
 

@@ -13,8 +13,9 @@ from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
+from react_mem.memory.summaries.summarise import Summariser
 from react_mem.memory.write.chain import fold, unfold
+from react_mem.memory.write.session import Session
 from tests.support.citus import one_server
 from tests.support.databases import open_memory_store, word_model
 from tests.unit.memory.summaries.talking import Conversation, summing_model
@@ -85,7 +86,7 @@ def fold_elsewhere(url: str, policy: MemoryPolicy) -> int:
     async def work() -> int:
         async with open_memory_store(url, word_model()) as store:
             memory = MemoryFacade(store, policy)
-            done = await fold(memory, EXTRACTIVE, user_id="ann", session_id="talk", agent_id="tester")
+            done = await fold(Session(memory, None, "ann", "talk", "tester"))
             return done.summarised
 
     return asyncio.run(work())

@@ -12,10 +12,10 @@ from react_mem.memory.language.statements import sentences
 from react_mem.memory.llm.answers import Answer
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.records import Episode, Level, now
-from react_mem.memory.write import drafts
-from react_mem.memory.write.drafts import Stamp
+from react_mem.memory.write import committing as drafts
 from react_mem.memory.write.extraction.checks import check
 from react_mem.memory.write.extraction.proposal import MAX_OUTCOME, MAX_SNAPSHOT, MAX_TITLE, strict_schema
+from react_mem.memory.write.session import Stamp
 from tests.support.labels import NOTHING, proposal
 from tests.unit.extraction.judging import Said, judged, reasons, shown
 

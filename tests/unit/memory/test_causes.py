@@ -18,8 +18,8 @@ from pydantic import BaseModel
 from react_mem.errors import ModelUnavailable, StorageError
 from react_mem.memory.llm.calls import translate
 from react_mem.memory.llm.causes import cause_of, scrub, trace_of
-from react_mem.memory.write.claims import in_short
 from react_mem.memory.write.extraction.structured import create_extractor
+from react_mem.memory.write.session import in_short
 
 KEY = "sk-proj-a1B2c3D4e5F6g7H8"
 DSN = "postgresql://ann:pa%40ss:w@rd@db.example:5432/memories"

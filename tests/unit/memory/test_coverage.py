@@ -13,8 +13,8 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.write.committing import MAX_VERBATIM
 from react_mem.memory.write.conversations import end_conversation
-from react_mem.memory.write.drafts import MAX_VERBATIM
 from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.turns import Turns
 from tests.support.labels import Labeller, Says

@@ -7,15 +7,15 @@ import pytest
 from react_mem.memory.model.operations import Unread
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Message, now
-from react_mem.memory.write.drafts import (
+from react_mem.memory.write.committing import (
     MAX_VERBATIM,
-    Stamp,
     parts_of,
     says_more_than_kept,
     settle_verbatim,
     unread_facts,
     verbatim_facts,
 )
+from react_mem.memory.write.session import Stamp
 
 STAMP = Stamp("s", "a", now())
 

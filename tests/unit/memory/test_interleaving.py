@@ -18,9 +18,8 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store import process_state, transactions
-from react_mem.memory.write import claims as claiming
-from react_mem.memory.write.storing import last_id
-from react_mem.memory.write.turns import Turns
+from react_mem.memory.write import session as claiming
+from react_mem.memory.write.turns import Turns, last_id
 from tests.support.schedules import Choice, GatedStore, GuardedGatedStore, Schedule
 
 SAID = ["I like tea.", "Noted.", "ok", "ok"]

@@ -28,8 +28,8 @@ from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.scopes import steps_to_experience
 from react_mem.memory.store.owned import everything
-from react_mem.memory.summaries.summarise import EXTRACTIVE
 from react_mem.memory.write.chain import fold
+from react_mem.memory.write.session import Session
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 WHO: dict[str, Any] = {"session_id": "s", "agent_id": "a"}
@@ -100,7 +100,7 @@ async def live(
     for name, thing, places, origin in fields:
         value = ProfileValue(value=thing, source_ids=ids(places), origin=origin, updated_at=AT)
         await memory.profile.update_profile("ann", {name: value})
-    await fold(memory, EXTRACTIVE, user_id="ann", session_id="s", agent_id="a")
+    await fold(Session(memory, None, "ann", "s", "a"))
     sources = [id_ for id_, value in (await stored(memory, "ann")).items() if value["kind"] in ("message", "fact")]
     for scope, data in (
         (MemoryScope.EPISODIC, {"goal": "buy tea", "origin": "user", "source_ids": sources[:3]}),

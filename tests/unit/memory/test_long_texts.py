@@ -18,12 +18,13 @@ from react_mem.memory.language.statements import is_question, sentences
 from react_mem.memory.llm.answers import Answer, read_answer
 from react_mem.memory.model.operations import TranscriptMessage
 from react_mem.memory.model.records import Message, now
-from react_mem.memory.write.drafts import Stamp, unread_facts, verbatim_facts
+from react_mem.memory.write.committing import unread_facts, verbatim_facts
 from react_mem.memory.write.extraction import structured
 from react_mem.memory.write.extraction.briefing import MAX_USER_CHARS, brief
 from react_mem.memory.write.extraction.checks import check
 from react_mem.memory.write.extraction.proposal import FIELDS
 from react_mem.memory.write.extraction.structured import StructuredExtractor
+from react_mem.memory.write.session import Stamp
 from tests.support.labels import fact, proposal
 from tests.support.scripted_model import ScriptedModel
 

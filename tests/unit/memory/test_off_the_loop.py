@@ -15,7 +15,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.rights import erasure, forgetting, portability, receipts
-from react_mem.memory.write import following, noticing
+from react_mem.memory.write import following
+from react_mem.memory.write import turns as turn_module
 from react_mem.memory.write.turns import Turns
 
 
@@ -75,12 +76,12 @@ async def test_everything_of_an_owner_is_gone_through_in_a_thread(
 
 async def test_a_turn_does_not_go_through_the_whole_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
     one, looked_at = turns(InMemoryStore()), []
-    is_said = noticing.is_said
+    is_said = turn_module.is_said
 
     def watched(message: BaseMessage) -> bool:
         looked_at.append(message.id)
         return is_said(message)
 
-    monkeypatch.setattr(noticing, "is_said", watched)
+    monkeypatch.setattr(turn_module, "is_said", watched)
     await talk(one, 20)
     assert looked_at == []

@@ -28,7 +28,7 @@ from react_mem.memory.scopes.dialog import DialogMemoryStore
 from react_mem.memory.scopes.procedural import ProceduralMemoryStore
 from react_mem.memory.scopes.profile import ProfileMemoryStore
 from react_mem.memory.scopes.state import StateMemoryStore
-from react_mem.memory.write import drafts
+from react_mem.memory.write import committing as drafts
 from react_mem.memory.write.turns import Turns
 
 HERE: dict[str, Any] = {"session_id": "monday", "agent_id": "tester"}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from react_mem.memory.branches import beliefs
+from react_mem.memory.branches import tree as beliefs
 from react_mem.memory.merging.reconcile import doubted, reconcile, retire
 from react_mem.memory.merging.restating import said_again
 from react_mem.memory.model.operations import Operation

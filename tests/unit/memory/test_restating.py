@@ -14,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.integrations import ImportOwners
 from react_mem.integrations.importers.importer import import_from
 from react_mem.memory import MemoryFacade
-from react_mem.memory.branches import beliefs
+from react_mem.memory.branches import tree as beliefs
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE

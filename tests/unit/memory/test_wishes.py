@@ -72,7 +72,7 @@ async def dies(store: MortalStore, writes: int) -> bool:
 
 async def test_what_is_to_be_forgotten_is_forgotten_wherever_the_process_dies(monkeypatch: pytest.MonkeyPatch) -> None:
     # what the killed process has claimed is free at once, as the next one on this machine finds it
-    monkeypatch.setattr("react_mem.memory.write.claims.is_dead", bool)
+    monkeypatch.setattr("react_mem.memory.write.session.is_dead", bool)
     writes = 0
     died = True
     while died:

@@ -103,11 +103,7 @@ class Names:
         self.apart = {pair for pair in self.apart if self.aliases.keys() >= {*pair}}
 
     def concepts(self, among: Collection[str] | None = None) -> list[Concept]:
-        """Return the concepts of the names.
-
-        Args:
-            among: The ids of names, with all that these depend on; None for all.
-        """
+        """Return the concepts of the names, or of the names with some ids, among which is all that these depend on."""
         aliases = self.aliases if among is None else {id_: self.aliases[id_] for id_ in among}
         groups = resolve(aliases, self.merges, self.apart)
         return [Concept.of((aliases[id_] for id_ in group), self.merges, self.apart) for group in groups]
@@ -182,13 +178,7 @@ _Key = tuple[str, ...]
 
 
 def themes(facts: Iterable[Fact], episodes: Iterable[Episode], named: Iterable[Concept]) -> list[Concept]:
-    """Return the themes of a user. Compute only: a second for thousands of facts.
-
-    Args:
-        facts: All facts; ended facts and unread statements give no theme.
-        episodes: All episodes, of which the goals count.
-        named: The named concepts, which themes must not repeat.
-    """
+    """Return the themes of current facts and episodes' goals, beside named concepts: a second for thousands."""
     told: list[tuple[str, Fact | Episode]] = [
         *((fact.text, fact) for fact in facts if fact.current and not fact.verbatim),
         *((episode.goal, episode) for episode in episodes),
@@ -206,7 +196,9 @@ def themes(facts: Iterable[Fact], episodes: Iterable[Episode], named: Iterable[C
     for key in sorted(uses, key=lambda key: (-len(key), key)):
         facts_of_it = [id_ for id_ in uses[key] if isinstance(said[id_], Fact)]
         enough = key in stated or len(uses[key]) >= (_LEAST if len(key) > 1 else _LEAST_OF_A_WORD)
-        if facts_of_it and enough and _is_thing(key, last) and key not in names and not _is_said_by(key, uses, chosen):
+        # it ends a clause somewhere, or has the maximum length
+        is_thing = len(key) == _MOST_WORDS or key[-1] in last
+        if facts_of_it and enough and is_thing and key not in names and not _is_said_by(key, uses, chosen):
             chosen.append(key)
     chosen.sort(key=lambda key: (-len(uses[key]), key))
     return [_theme(key, uses[key], said) for key in chosen[:MAX_THEMES]]
@@ -248,11 +240,6 @@ def _stated(text: str) -> Iterator[_Key]:
         yield max(keys, key=len)
 
 
-def _is_thing(key: _Key, last: Collection[str]) -> bool:
-    """Return true if a phrase ends a clause somewhere, or has the maximum length."""
-    return len(key) == _MOST_WORDS or key[-1] in last
-
-
 def _is_said_by(key: _Key, uses: Mapping[_Key, Mapping[str, str]], longer: Iterable[_Key]) -> bool:
     """Return true if a longer theme covers the same memories."""
     parts = {one for one in longer if any(one[at : at + len(key)] == key for at in range(len(one)))}
@@ -280,10 +267,7 @@ async def load_concepts(store: BaseStore, user_id: str) -> dict[str, Concept]:
 
 
 async def concept_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) -> list[Change]:
-    """Return the changes of concepts that follow from facts, for the batch that writes the facts.
-
-    No model and no embedder is asked, and the store only if a fact has a name.
-    """
+    """Return the changes of concepts that follow from facts, for their batch. Only names need the store."""
     if not any(mentions(fact) for fact in facts):
         return []
     before = await load_concepts(store, user_id)
@@ -295,16 +279,20 @@ async def concept_changes(store: BaseStore, user_id: str, facts: Sequence[Fact])
 
 
 async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
-    """Rebuild a user's concepts and themes from all facts, keep earlier decisions, and return the named concepts.
-
-    Covers facts written without concepts, such as imported ones. Idempotent.
-    """
+    """Rebuild a user's concepts and themes from all facts, imported ones too; return the named concepts. Idempotent."""
 
     async def step() -> tuple[list[Concept], list[Change]]:
         concepts, facts, episodes = [await _kept(store, user_id, kind) for kind in (CONCEPT, FACT, EPISODE)]
-        # thousands of facts take a second
-        after, shared = await asyncio.to_thread(_anew, _read(concepts), facts, episodes)
         before = {item.key: Concept.from_value(item.value) for item in concepts}
+
+        def anew() -> tuple[list[Concept], list[Concept]]:
+            told = [Fact.from_value(item.value) for item in facts]
+            decided = Names.of(concept for concept in before.values() if not concept.theme)
+            named = Names.in_facts(told, decided).concepts()
+            return named, themes(told, (Episode.from_value(item.value) for item in episodes), named)
+
+        # thousands of facts take a second
+        after, shared = await asyncio.to_thread(anew)
         return after, _difference(user_id, before, [*after, *shared])
 
     return await transact(store, user_id, step)
@@ -312,13 +300,7 @@ async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict of entity resolution on two concepts.
-
-    Args:
-        one: A concept, as judged.
-        other: Another one.
-        by: The judge of a merge; None keeps the two apart for good.
-    """
+    """Verdict of entity resolution on two concepts: merged by a judge, or kept apart for good (None)."""
 
     one: Concept
     other: Concept
@@ -327,10 +309,7 @@ class Verdict:
 
 
 def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdict]) -> list[Change]:
-    """Return the writes of verdicts on concepts, applied in order. Compute only.
-
-    Verdicts on concepts that are gone, or against an earlier verdict, are skipped.
-    """
+    """Return the writes of verdicts in order, without those on lost concepts or against an earlier verdict."""
     names = Names.of(before.values())
     known = {alias.id: concept for concept in before.values() for alias in concept.aliases}
     changed: set[str] = set()
@@ -354,12 +333,7 @@ def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdi
 
 
 def concepts_without(items: Sequence[Item], gone: Collection[str]) -> list[Change]:
-    """Return the changes of concepts when facts are deleted: as if the facts had never been known.
-
-    Args:
-        items: All concepts of an owner, as stored.
-        gone: The ids of the deleted records.
-    """
+    """Return the changes of an owner's concepts when facts are deleted: as if the facts had never been known."""
     before = {item.key: Concept.from_value(item.value) for item in items}
     if not any(set(gone).intersection(concept.source_ids) for concept in before.values()):
         return []
@@ -369,14 +343,6 @@ def concepts_without(items: Sequence[Item], gone: Collection[str]) -> list[Chang
     [(_, user, *_)] = {item.namespace for item in items}
     after = [concept for concept in (*names.concepts(), *shared) if concept is not None]
     return _difference(decode(user), before, after)
-
-
-def _anew(
-    before: Mapping[str, Concept], facts: Iterable[Item], episodes: Iterable[Item]
-) -> tuple[list[Concept], list[Concept]]:
-    told = [Fact.from_value(item.value) for item in facts]
-    named = Names.in_facts(told, Names.of(before.values())).concepts()
-    return named, themes(told, (Episode.from_value(item.value) for item in episodes), named)
 
 
 def _changes(user_id: str, before: Mapping[str, Concept], names: Names, changed: Collection[str]) -> list[Change]:

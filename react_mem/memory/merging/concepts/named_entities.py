@@ -10,7 +10,7 @@ import calendar
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -85,7 +85,9 @@ def mentions(fact: Fact) -> list[str]:
 
 def _names(text: str, known: Collection[str], reading: str = "") -> Iterator[str]:
     """Yield the names in a text; words in `known` are names in any position."""
-    spelt = _without_addresses(unicodedata.normalize("NFC", text))
+    spelt = unicodedata.normalize("NFC", text)
+    # addresses name nobody
+    spelt = re.sub(r"\S+", lambda found: "," if "@" in found[0] or "://" in found[0] else found[0], spelt)
     written = {*known, *names(spelt), *names(unicodedata.normalize("NFC", reading))}
     for sentence in _SENTENCE.split(_TITLE.sub(r"\1", spelt)):
         words = _WORD.findall(sentence)
@@ -99,10 +101,6 @@ def _names(text: str, known: Collection[str], reading: str = "") -> Iterator[str
                 run = run[1:]
             if name := _name(run, known, reading):
                 yield name
-
-
-def _without_addresses(text: str) -> str:
-    return re.sub(r"\S+", lambda found: "," if "@" in found[0] or "://" in found[0] else found[0], text)
 
 
 def _runs(sentence: str) -> Iterator[tuple[list[str], bool]]:
@@ -165,10 +163,6 @@ def resolve(aliases: Mapping[str, Alias], merges: Collection[Merge], apart: Iter
        and Hoá;
     2. merges by vectors and a model;
     3. merges by the user, against any decision.
-
-    Args:
-        merges: Names decided to be one.
-        apart: Pairs of aliases decided to be different.
     """
     groups = {id_: frozenset([id_]) for id_ in aliases}
     others: defaultdict[str, set[str]] = defaultdict(set)
@@ -250,7 +244,11 @@ def candidates(concepts: Collection[Concept]) -> list[Candidate]:
     """Return the ambiguous pairs, the strongest first. Compute only: a second for thousands."""
     found = {(pair.one.id, pair.other.id): pair for pair in initials(concepts)}
     for one, other in _pairs(concepts):
-        if (one.id, other.id) not in found and (strength := _strength(one, other)) >= _ALIKE and may_be_one(one, other):
+        if (one.id, other.id) in found:
+            continue
+        keys = ({name_key(alias.name) for alias in concept.aliases} for concept in (one, other))
+        strength = max(max(_likeness(a, b), _likeness(b, a)) for a, b in product(*keys))
+        if strength >= _ALIKE and may_be_one(one, other):
             found[one.id, other.id] = Candidate(one, other, strength)
     return sorted(found.values(), key=lambda pair: (-pair.strength, pair.one.id, pair.other.id))
 
@@ -299,11 +297,6 @@ def _pairs(concepts: Collection[Concept]) -> Iterable[tuple[Concept, Concept]]:
     return pairs.values()
 
 
-def _strength(one: Concept, other: Concept) -> float:
-    keys = ({name_key(alias.name) for alias in concept.aliases} for concept in (one, other))
-    return max(max(_likeness(a, b), _likeness(b, a)) for a, b in product(*keys))
-
-
 def _likeness(one: str, other: str) -> float:
     if numbers(one) != numbers(other):
         return 0.0
@@ -320,11 +313,6 @@ def _contradict(one: Alias, other: Alias) -> bool:
     first, second = a.split(), b.split()
     if min(len(first), len(second)) < 2:
         return False
-    differ = _rest(first, second), _rest(second, first)
-    return (
-        all(differ) and len(differ[0]) < len(first) and likeness(" ".join(differ[0]), " ".join(differ[1])) < _ALIKE / 2
-    )
-
-
-def _rest(words: Sequence[str], other: Sequence[str]) -> list[str]:
-    return [word for word in words if word not in other]
+    own = [word for word in first if word not in second]
+    others = [word for word in second if word not in first]
+    return bool(own and others) and len(own) < len(first) and likeness(" ".join(own), " ".join(others)) < _ALIKE / 2

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -23,20 +25,20 @@ from react_mem.memory.context.found_memory import said_and_shown
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.language import content_terms, denial_of, is_question, sentences
 from react_mem.memory.language.line_breaks import unwrapped
-from react_mem.memory.llm.answers import block, row
+from react_mem.memory.llm.answers import block, first_object, object_schema, row
 from react_mem.memory.llm.budget import ASSUMED_WINDOW, Window, count_tokens
-from react_mem.memory.llm.calls import without_retries
+from react_mem.memory.llm.calls import fill, without_retries
 from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
 from react_mem.memory.summaries.sources import shortened
-from react_mem.memory.write.chat_summary.draft import SummaryDraft, ask, without_invented
 from react_mem.memory.write.chat_summary.summary_form import (
     MAX_QUESTION_CHARS,
     ChatSummary,
     ChatSummaryRequest,
     Degradation,
     RecentMessage,
+    Usage,
     language_of,
     with_customer,
     without_customer,
@@ -44,6 +46,86 @@ from react_mem.memory.write.chat_summary.summary_form import (
 from react_mem.memory.write.customers import FoundCustomer, find_customer
 from react_mem.memory.write.metering import Metering
 from react_mem.prompts import load_prompt
+
+# Model call of a chat summary, and checks of its answer.
+
+_SCHEMA = object_schema(
+    {
+        "language": {"type": "string", "description": "ISO 639-1 code of the newest message's language."},
+        "summary": {"type": "string", "description": "What a colleague who takes the chat over has to know."},
+        "full_question": {"type": "string", "description": "The newest message, understandable by itself."},
+    },
+    "chat_summary",
+    "The state of a customer's chat.",
+)
+
+# no letters but ASCII's belong to either: in a text without spaces they stand behind a letter of a word
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
+_PHONE = re.compile(
+    r"(?<![\w.,])(?:(?:\+|0)\d(?:[ .-]?\d){6,13}"
+    # mobile numbers of China, and those of North America, have neither a plus nor a zero
+    r"|1[3-9]\d[ -]?\d{4}[ -]?\d{4}|\(?[2-9]\d\d\)?[ -]\d{3}-\d{4})(?!\w)",
+    re.ASCII,
+)
+_DATE = re.compile(r"\d{1,2}[ .-]\d{1,2}[ .-]\d{4}")
+# The end of a number is the same with a country's code and without.
+_SAME_DIGITS = 8
+
+
+@dataclass(frozen=True)
+class SummaryDraft:
+    """Fields of a model's answer, and the reason if it is unusable."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    usage: Usage | None = None
+    problem: str = ""
+
+    def text(self, name: str) -> str:
+        """Return a field; empty if it is missing or no text."""
+        value = self.fields.get(name)
+        return value.strip() if isinstance(value, str) else ""
+
+
+async def ask(model: BaseChatModel, messages: list[BaseMessage], *, seconds: float, max_tokens: int) -> SummaryDraft:
+    """Ask a model once, or raise an `ExtractionError`; an unusable answer is none: another would cost as much."""
+    said = await fill(
+        model,
+        _SCHEMA,
+        messages,
+        purpose="chat_summary",
+        run_name="chat_summary",
+        seconds=seconds,
+        max_tokens=max_tokens,
+    )
+    usage = Usage.model_validate(said.usage) if said.usage else None
+    # small models fill up with white space what is whole
+    fields = first_object(said.text, _SCHEMA["properties"])
+    if fields is None:
+        cut = "was cut short" if said.broken_off else "is not in the form that was asked for"
+        return SummaryDraft(usage=usage, problem=f"the model's answer {cut}")
+    return SummaryDraft(fields, usage)
+
+
+def without_invented(text: str, given: Iterable[str]) -> str:
+    """Redact the e-mail addresses and telephone numbers that are in none of the given texts.
+
+    >>> without_invented("Call 0905 123 456 or 0999 888 777.", ["my number is 0905123456"])
+    'Call 0905 123 456 or […].'
+    >>> without_invented("客户的电话是13800138000，邮箱是lan@example.com。", ["lan@example.com"])
+    '客户的电话是[…]，邮箱是lan@example.com。'
+    """
+    known = "\n".join(given).casefold()
+    digits = re.sub(r"\D", "", known)
+
+    def judged(found: re.Match[str]) -> str:
+        value: str = found[0]
+        if "@" in value:
+            return value if value.casefold() in known else "[…]"
+        same = re.sub(r"\D", "", value)[-_SAME_DIGITS:] in digits
+        return value if same or _DATE.fullmatch(value) else "[…]"
+
+    return _PHONE.sub(judged, _EMAIL.sub(judged, text))
+
 
 # Repetitions within a summary: a model that updates one likes to say the old one first, and then the same again.
 
@@ -92,11 +174,7 @@ _LABEL = LABELS[Origin.QUOTED].strip()
 
 @dataclass(frozen=True)
 class SpokenMessage:
-    """Message with its own words apart from quoted text or code.
-
-    Args:
-        quoted: Somebody else's words, or code.
-    """
+    """Message with its own words apart from quoted text or code."""
 
     message: RecentMessage
     said: str
@@ -117,12 +195,7 @@ class SpokenMessage:
 
 @dataclass(frozen=True)
 class SpokenChat:
-    """Chat with spoken words apart from quoted text.
-
-    Args:
-        recent: The messages before the newest one.
-        others: Further texts: the advertisement, the summary so far.
-    """
+    """Chat with spoken words apart from quoted text; `others` are the advertisement and the summary so far."""
 
     recent: tuple[SpokenMessage, ...]
     newest: SpokenMessage
@@ -149,9 +222,6 @@ class SpokenChat:
 
 def without_unlabelled(text: str, said: Iterable[str]) -> str:
     """Redact addresses and numbers that nobody said, except in sentences labelled as quoted.
-
-    Args:
-        said: The spoken words of the chat.
 
     >>> without_unlabelled("Reach her on 0905 123 456. (quoted) Eve's number is 0905 123 456.", ["Look at her mail."])
     "Reach her on […]. (quoted) Eve's number is 0905 123 456."

@@ -89,10 +89,7 @@ class RecentMessage(BaseModel, extra="forbid", frozen=True, hide_input_in_errors
 
 
 def _messages_of(value: Any) -> Any:
-    """Return a caller's messages as a list: from a text of lines with speakers, or from a list.
-
-    One more than the limit is returned, so that too many are refused before all are read.
-    """
+    """Return messages from a text of lines with speakers, or a list; one beyond the limit stays, to be refused."""
     if isinstance(value, str):
         if len(value) > _MAX_TOLD_CHARS:
             raise ValueError(f"has more than {_MAX_TOLD_CHARS:,} characters")
@@ -259,11 +256,7 @@ class ChatSummary(BaseModel, frozen=True):
 
 
 def with_customer(customer: Customer | str | None, summary: str, language: str) -> str:
-    """Return a summary with the customer's line before it.
-
-    Args:
-        customer: The customer, or the customer's earlier line.
-        language: The language of the summary.
+    """Return a summary with the line of the customer, or the customer's earlier line, before it.
 
     >>> print(with_customer(Customer(name="Lan", form_of_address="chị"), "Hỏi giá ấm.", "vi"))
     [Khách hàng] tên: Lan; xưng hô: chị

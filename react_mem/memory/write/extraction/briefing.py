@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from itertools import accumulate
 
-from react_mem.memory.language.clauses import Clause, cut
+from react_mem.memory.language.clauses import Clause, cut, joined
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import ends_of
 from react_mem.memory.llm.answers import block, flat
@@ -41,15 +41,13 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Briefing:
-    """Input of one extraction.
+    """Input of one extraction, with the prompt's blocks of messages and memories.
 
     Args:
         shown: The text shown of each message; empty for those before the latest `MAX_MESSAGES`.
         clauses: The user's clauses, numbered from 1.
         hidden: The user's clauses that did not fit into the prompt.
         targets: The facts that may be changed, by label (f1, f2, ...).
-        transcript: The prompt's block of messages.
-        memories: The prompt's block of memories.
         whole: True if every word of the user is shown.
         tainted: True if a tool result, a page or quoted text is shown, which somebody else may have written.
     """
@@ -81,6 +79,22 @@ class Briefing:
         """True if one of the turns asks for a snapshot."""
         return any(message.snapshot for message in self.messages)
 
+    @property
+    def texts(self) -> tuple[list[str], list[str]]:
+        """The messages of the user and the assistant, and the tool results."""
+        said = [message.text for message in self.messages if message.role != "tool"]
+        return said, [message.text for message in self.messages if message.role == "tool"]
+
+    @property
+    def dates(self) -> list[datetime]:
+        """Times of the messages."""
+        return [message.at for message in self.messages if message.at is not None]
+
+    def sentence_of(self, one: Numbered) -> str:
+        """Return the user's sentence with a clause, as far as it is shown."""
+        same = (other.clause for other in self.clauses.values() if other.message == one.message)
+        return joined(clause for clause in same if clause.sentence == one.clause.sentence)
+
     def before(self, place: int) -> str:
         """Return the shown text of the assistant's message right before a message; empty if there is none."""
         return self.shown[place - 1] if place and self.messages[place - 1].role == "assistant" else ""
@@ -94,14 +108,15 @@ def wordings(memory: ExistingMemory) -> tuple[str, ...]:
 def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemory], zone: tzinfo = UTC) -> Briefing:
     """Build the prompt of an extraction, bounded in size for any input.
 
-    Args:
-        messages: The transcript, the oldest first.
-        existing: The known facts, the most relevant first.
-        zone: The user's time zone, for the days shown.
+    The transcript has the oldest message first, the facts the most relevant first; days are shown in the user's zone.
     """
     first = max(len(messages) - MAX_MESSAGES, 0)
     own = [own_words_in(message.text) if message.role == "user" else message.text for message in messages]
-    said = {i: _clauses(own[i], i) for i, one in enumerate(messages) if one.role == "user" and not one.context}
+    said = {
+        i: [Numbered(clause, i, place) for place, clause in enumerate(cut("\n".join(ends_of(own[i]))))]
+        for i, one in enumerate(messages)
+        if one.role == "user" and not one.context
+    }
     open_ = _that_fit({place: ones for place, ones in said.items() if place >= first})
     targets = {f"f{i}": m for i, m in enumerate(existing[:MAX_EXISTING], 1)}
     clauses: dict[int, Numbered] = {}
@@ -155,11 +170,6 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
 
 
 _LEFT_OUT = "(some of the message is left out here)"
-
-
-def _clauses(own: str, message: int) -> list[Numbered]:
-    clauses = cut("\n".join(ends_of(own)))
-    return [Numbered(clause, message, place) for place, clause in enumerate(clauses)]
 
 
 def _that_fit(said: Mapping[int, Sequence[Numbered]]) -> dict[int, list[Numbered]]:

@@ -62,7 +62,10 @@ def completed(draft: EpisodeDraft | None, summary: str, briefing: Briefing) -> E
             return None
         draft = EpisodeDraft(request, situation=request, origin=vouched(briefing.messages))
     else:
-        draft = replace(draft, situation=_situation(draft.goal, briefing))
+        # the request that shares most words with the goal; the first of equal ones
+        requests = dict.fromkeys(filter(None, (_request([message]) for message in briefing.messages)))
+        shares = {request: Vocabulary([request]).share(draft.goal) for request in requests}
+        draft = replace(draft, situation=max(shares, key=lambda request: shares[request], default=""))
     if asked and not draft.milestone:
         draft = replace(draft, milestone=shortened(draft.goal, MAX_TITLE))
     return replace(draft, snapshot=_snapshot(draft, summary, briefing)) if draft.milestone else draft
@@ -71,16 +74,6 @@ def completed(draft: EpisodeDraft | None, summary: str, briefing: Briefing) -> E
 def vouched(messages: Sequence[TranscriptMessage]) -> Origin:
     """Return the least trusted origin of some messages; never more than the assistant."""
     return lowest([Origin.ASSISTANT, *(Origin.TOOL if one.role == "tool" else one.origin for one in messages)])
-
-
-def _situation(goal: str, briefing: Briefing) -> str:
-    """Return the request that shares most words with a goal; the first of equal ones."""
-    shares: dict[str, float] = {}
-    for message in briefing.messages:
-        request = _request([message])
-        if request:
-            shares.setdefault(request, Vocabulary([request]).share(goal))
-    return max(shares, key=lambda request: shares[request], default="")
 
 
 def _request(messages: Sequence[TranscriptMessage]) -> str:
@@ -174,13 +167,13 @@ class _Checker:
         return kept
 
     def profile(self, proposed: ProposedProfileChange) -> ProfileChange:
+        briefing = self.locator.briefing
         cited = self.locator.cited(proposed.c)
-        numbered = self.locator.briefing.clauses[cited[0]]
-        message = self.locator.briefing.messages[numbered.message]
+        message = briefing.messages[briefing.clauses[cited[0]].message]
         name = re.sub(r"[\W_]+", "_", proposed.field.strip().casefold()).strip("_")
         value = " ".join(proposed.value.split())
         bounded(name, MAX_FIELD, "field")
-        clauses = [one for number in cited if not (one := self.locator.briefing.clauses[number].clause).quoted]
+        clauses = [one for number in cited if not (one := briefing.clauses[number].clause).quoted]
         said = " ".join(clause.text for clause in clauses)
         if all(clause.asks for clause in clauses):
             raise Refused("its clause asks or quotes")
@@ -193,35 +186,34 @@ class _Checker:
                 raise Refused("the user's words do not say it")
             if denial_of(said) and not denial_of(value):
                 raise Refused("the user denies it")
-        elif not are_linked(said, [name]) and (self.locator.briefing.tainted or not self._ends_something(cited, said)):
-            raise Refused("the user's words do not name what is to be cleared")
+        elif not are_linked(said, [name]):
+            # small models fill forms with empty values
+            ends = not self.locator.changing.isdisjoint(cited) or denial_of(said) or asks_to_forget(said)
+            if briefing.tainted or not ends:
+                raise Refused("the user's words do not name what is to be cleared")
         self.covered.update(cited)
         return ProfileChange(field=name, value=value, source_ids=(message.id,))
 
-    def _ends_something(self, cited: Sequence[int], said: str) -> bool:
-        """Return true if the clauses say that something is over. Small models fill forms with empty values."""
-        return not self.locator.changing.isdisjoint(cited) or bool(denial_of(said)) or asks_to_forget(said)
-
     def summary(self, value: Any) -> str:
-        """Return the checked summary; empty if it is refused."""
-        try:
-            return check_summary(value, self.locator.briefing)
-        except Refused as refused:
-            self.rejected.append(str(refused))
+        """Return a summary without unsupported sentences; empty if there is none, or if it is refused."""
+        if value is None or value == "":
             return ""
+        if not isinstance(value, str) or len(value) > MAX_SUMMARY:
+            self.rejected.append("the summary is not a short text")
+            return ""
+        said, observed = self.locator.briefing.texts
+        held = hold_summary(" ".join(value.split()), [*said, *observed], self.locator.briefing.dates)
+        return "" if repeats_example(held, [*said, *observed]) else held
 
     def unread(self) -> list[Unread]:
-        """Return the clauses without a label or not shown, neighbours in a sentence as one.
-
-        Clauses without words, such as emoji, are left out.
-        """
-        open_ = [one for number, one in self.locator.briefing.clauses.items() if number not in self.covered]
-        left = sorted([*open_, *self.locator.briefing.hidden], key=lambda one: (one.message, one.place))
+        """Return the clauses with words, but without a label or not shown, neighbours in a sentence as one."""
+        briefing = self.locator.briefing
+        open_ = [one for number, one in briefing.clauses.items() if number not in self.covered]
+        left = sorted([*open_, *briefing.hidden], key=lambda one: (one.message, one.place))
         open_ = [one for one in left if not (one.clause.asks or one.clause.quoted)]
-        found = runs(open_, within_sentences=True)
         return [
-            Unread(text, self.locator.briefing.messages[run[0].message].id)
-            for run in found
+            Unread(text, briefing.messages[run[0].message].id)
+            for run in runs(open_, within_sentences=True)
             if has_words(text := joined(one.clause for one in run))
         ]
 
@@ -237,7 +229,7 @@ def check_episode(proposed: ProposedEpisode, briefing: Briefing) -> EpisodeDraft
     milestone = " ".join(proposed.milestone.split())
     if len(milestone) > MAX_TITLE:
         raise Refused("milestone is too long")
-    said, observed = _shown(briefing)
+    said, observed = briefing.texts
     draft = EpisodeDraft(
         goal=proposed.goal.strip(),
         steps=tuple(step.strip() for step in proposed.steps if step.strip()),
@@ -251,27 +243,7 @@ def check_episode(proposed: ProposedEpisode, briefing: Briefing) -> EpisodeDraft
     told = (draft.goal, draft.outcome, draft.milestone, draft.snapshot)
     if any(repeats_example(part, [*said, *observed]) for part in told):
         raise Refused("it repeats an example of the instructions")
-    held = hold_episode(draft, said, observed, _dates(briefing))
+    held = hold_episode(draft, said, observed, briefing.dates)
     if held is None:
         raise Refused("no message tells of it")
     return held
-
-
-def check_summary(value: Any, briefing: Briefing) -> str:
-    """Return a summary without unsupported sentences; empty if there is none. Refuses other types and long texts."""
-    if value is None or value == "":
-        return ""
-    if not isinstance(value, str) or len(value) > MAX_SUMMARY:
-        raise Refused("the summary is not a short text")
-    said, observed = _shown(briefing)
-    held = hold_summary(" ".join(value.split()), [*said, *observed], _dates(briefing))
-    return "" if repeats_example(held, [*said, *observed]) else held
-
-
-def _shown(briefing: Briefing) -> tuple[list[str], list[str]]:
-    said = [message.text for message in briefing.messages if message.role != "tool"]
-    return said, [message.text for message in briefing.messages if message.role == "tool"]
-
-
-def _dates(briefing: Briefing) -> list[datetime]:
-    return [message.at for message in briefing.messages if message.at is not None]

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from react_mem.memory.language import UNSPACED, denial_of, length
-from react_mem.memory.language.clauses import MAX_CLAUSE, cut, joined
+from react_mem.memory.language.clauses import MAX_CLAUSE, cut
 from react_mem.memory.language.comparison import content_words, missing, numbers, share, words
 from react_mem.memory.language.folding import has_words, normalise
 from react_mem.memory.language.shared import assents, is_denied, spelt
@@ -153,14 +153,15 @@ class Composer:
         when = resolve(part or quote, *said)
         reading = fact.sentence
         shown = [quote, *self._context(fact), *put]
-        known = self.briefing.known
+        # a sentence that helps to find the clause
+        reads = 0 < len(reading) <= MAX_TEXT and share(reading, [quote]) > 0 and not repeats_example(reading, shown)
         return Operation(
             relation=relation,
             text=text,
-            about=about_whom(proposed.about, [*shown, *known], quote),
+            about=about_whom(proposed.about, [*shown, *self.briefing.known], quote),
             target_id=target_id,
             quote=quote if text != quote else "",
-            reading=reading if reading != text and self._reads(reading, quote, shown) else "",
+            reading=reading if reading != text and reads and is_borne_out(reading, shown) else "",
             source_ids=(message.id,),
             origin=origin,
             topic=_unsaid_words(proposed, [text, quote]),
@@ -179,7 +180,7 @@ class Composer:
     def _text(self, fact: Located) -> tuple[str, Origin]:
         """Return the text and origin of a fact: its clause, or its sentence if the clause answers a question."""
         begins = fact.clauses[0].place == 0 and length(fact.quote) <= _LEADING_WORDS
-        if is_brief(fact.quote) and (begins or self._sentence(fact) == fact.quote):
+        if is_brief(fact.quote) and (begins or self.briefing.sentence_of(fact.clauses[0]) == fact.quote):
             if answer := self._answered(fact):
                 return answer.text, answer.origin
             if with_question := self._with_question(fact):
@@ -206,24 +207,12 @@ class Composer:
         drawn = is_borne_out(sentence, [asked]) and not missing(sentence, [asked])
         return drawn and bool(denial_of(quote)) == bool(denial_of(sentence))
 
-    def _sentence(self, fact: Located) -> str:
-        first = fact.clauses[0]
-        same = [one for one in self.briefing.clauses.values() if one.message == first.message]
-        return joined(one.clause for one in same if one.clause.sentence == first.clause.sentence)
-
-    def _reads(self, sentence: str, quote: str, shown: Sequence[str]) -> bool:
-        """Return true if a model's sentence helps to find a clause."""
-        if not 0 < len(sentence) <= MAX_TEXT or share(sentence, [quote]) == 0 or repeats_example(sentence, shown):
-            return False
-        return is_borne_out(sentence, shown)
-
     def _answered(self, fact: Located) -> Support | None:
         """Return the statement made by a brief answer to the assistant's question: "Yes", "Green", "Since 2019"."""
         asked = self.briefing.before(fact.clauses[0].message)
         if not asked or len(fact.sentence) > MAX_TEXT:
             return None
-        known = self.briefing.known
-        before = [*self._context(fact), *known]
+        before = [*self._context(fact), *self.briefing.known]
         return answered(fact.sentence, fact.quote, [asked], tainted=self.briefing.tainted, before=before)
 
     def _with_question(self, fact: Located) -> str:
@@ -317,16 +306,13 @@ class Composer:
         others = [wordings(memory) for memory in self.briefing.targets.values() if wordings(memory) != tuple(put)]
         if any(are_linked(quote, one) for one in others):
             raise Refused("the user's words name something else")
-        lone = [one for one in beside if one.proposed.rel in ENDING and not self._is_linked(one)]
-        if len({one.proposed.target for one in lone}) == 1:
+        ending = [one for one in beside if one.proposed.rel in ENDING]
+        lone = {one.proposed.target for one in ending if not are_linked(one.quote, self._target(one.proposed, one)[1])}
+        if len(lone) == 1:
             return relation
         if not may_state(quote):
             raise Refused("the user's words do not name what is to be ended")
         return "unsure"
-
-    def _is_linked(self, fact: Located) -> bool:
-        _, put = self._target(fact.proposed, fact)
-        return are_linked(fact.quote, put)
 
     def _needed(self, needs: Sequence[str], by: Operation) -> tuple[str, ...]:
         found: dict[str, None] = {}
@@ -357,10 +343,8 @@ def _goes_on(operation: Operation, before: Operation) -> bool:
 def _distinct(operations: Sequence[Operation]) -> list[Operation]:
     """Deduplicate operations on the same words of one message, unless they change several facts."""
     groups: dict[tuple[Any, ...], list[Operation]] = {}
-    for place, operation in enumerate(operations):
-        groups.setdefault((normalise(operation.text), operation.source_ids) if operation.text else (place,), []).append(
-            operation
-        )
+    for place, one in enumerate(operations):
+        groups.setdefault((normalise(one.text), one.source_ids) if one.text else (place,), []).append(one)
     found: list[Operation] = []
     for group in groups.values():
         telling = [one for one in group if one.relation not in ("new", "same")]

@@ -183,7 +183,7 @@ class Locator:
         is_before = first is not None and (first.message, first.clause.sentence) == (one.message, one.clause.sentence)
         # what is known already is none the less said again: "as I may have told you"
         again = rel == "same" and label_of(fact.proposed.target) in self.briefing.targets
-        supposed = is_hypothetical(self._sentence_of(one)) and not takes_back(quote)
+        supposed = is_hypothetical(self.briefing.sentence_of(one)) and not takes_back(quote)
         if not again and (
             supposed or drops_condition(sentence, quote, first.clause.text if first and is_before else "")
         ):
@@ -205,16 +205,9 @@ class Locator:
             return "its sentence says what somebody else's text says"
         return ""
 
-    def _sentence_of(self, one: Numbered) -> str:
-        beside = (other.clause for other in self.briefing.clauses.values() if other.message == one.message)
-        return joined(clause for clause in beside if clause.sentence == one.clause.sentence)
-
     @cached_property
     def _heard(self) -> tuple[Vocabulary, Vocabulary, Vocabulary]:
-        """Vocabularies of all known and said texts, of these without the assistant's, and of texts by strangers.
-
-        Strangers' texts are tool results, pages and quotations.
-        """
+        """Vocabularies of known and said texts, of these without the assistant's, and of strangers' texts."""
         own, said, strange = self.briefing.known, self.briefing.known, list[str]()
         last = max((one.message for one in self.briefing.clauses.values()), default=0)
         for place, (text, message) in enumerate(zip(self.briefing.shown, self.briefing.messages, strict=True)):
@@ -252,7 +245,8 @@ class Locator:
             raise Refused("it cites a clause that does not exist")
         if proposed.kind == "question":
             self.questions.update(cited)
-        if proposed.kind == "standing":
-            said = ((number, self.briefing.clauses[number].clause) for number in cited)
-            self.standing.update(number for number, one in said if not one.quoted and not is_question(one.text))
+        for number in cited if proposed.kind == "standing" else ():
+            clause = self.briefing.clauses[number].clause
+            if not clause.quoted and not is_question(clause.text):
+                self.standing.add(number)
         return cited

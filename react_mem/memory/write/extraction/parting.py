@@ -45,13 +45,11 @@ _RUN = 2
 
 
 def divided(text: str, sentences: Sequence[str]) -> list[str]:
-    """Divide a clause among the sentences made of it, each part the user's own words.
+    """Divide a clause among the sentences made of it, each part the user's own words, in the order of the sentences.
 
     A part ends at a mark behind the last word that tells its sentence from the next, behind further words of its
-    sentence, or before a joining word. No word is lost, none is in two parts.
-
-    Returns:
-        The parts in the order of the sentences; the whole clause for each if they cannot be told apart.
+    sentence, or before a joining word. No word is lost, none is in two parts. Sentences that cannot be told apart get
+    the whole clause each.
 
     >>> divided("Vivo en Granada y toco la gaita", ["Toca la gaita.", "Vive en Granada."])
     ['y toco la gaita', 'Vivo en Granada']
@@ -260,10 +258,7 @@ def repeats(sentence: str, known: Iterable[str]) -> bool:
 
 
 def drops_condition(sentence: str, clause: str, before: str) -> bool:
-    """Return true if a sentence states as true a mere supposition of its clause.
-
-    Args:
-        before: The words before them in their sentence: "if I win," makes a supposition of the rest.
+    """Return true if a sentence states as true a mere supposition of its clause, or of the words before the clause.
 
     >>> drops_condition("User buys a house.", "I'll buy a house", "If I win the lottery,")
     True

@@ -114,11 +114,8 @@ def strict_schema(
 ) -> dict[str, Any]:
     """Return the JSON schema of one call, in the form that strict structured output accepts.
 
-    Args:
-        targets: The labels of facts that may change.
-        fields: The fields of the profile; empty for any.
-        clauses: The number of clauses, which bounds the number of facts.
-        topics: Ask for extra keywords of each fact.
+    The targets are labels of facts that may change; the number of clauses bounds that of facts. Without profile fields
+    the model names them itself. Topics are extra keywords of each fact.
     """
     schema = deepcopy(_proposal_schema(TopicalProposal if topics else Proposal))
     properties = schema["properties"]
@@ -219,12 +216,7 @@ def are_linked(words: str, target: Iterable[str]) -> bool:
 
 
 def names_instead(words: str, target: Iterable[str], others: Sequence[Sequence[str]]) -> bool:
-    """Return true if a text plainly speaks of another known fact than its target.
-
-    Args:
-        target: Wordings of the target.
-        others: Wordings of each other fact shown.
-    """
+    """Return true if a text plainly speaks of another known fact than its target; facts are given by their wordings."""
     said = linking_words(words)
     shared = len(said & set[str]().union(*map(linking_words, target)))
     return not shared and any(len(said & set[str]().union(*map(linking_words, one))) >= _PLAINLY for one in others)

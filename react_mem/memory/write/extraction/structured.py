@@ -55,14 +55,10 @@ def create_extractor(
     """Return an extractor, built once and used for every turn. Building reads files: call off the event loop.
 
     Args:
-        engine: `structured`, one call that fills in a JSON schema, or `langmem`, a tool call through LangMem.
+        engine: `structured`, one call that fills in a JSON schema, or `langmem`, a tool call through LangMem: it needs
+            an extra (`ExtraMissing`) and models that call tools (`ValueError`).
         models: The chat model, then its fallbacks. They are copied, with retries and streaming off.
         profile: The fields of the user's profile and their descriptions; without any, the model names the fields.
-        topics: Ask the model for extra keywords of each fact.
-
-    Raises:
-        ExtraMissing: If a package that the engine needs is not installed.
-        ValueError: If the engine needs tool calls and a model has none.
     """
     build = LangMemExtractor if engine == "langmem" else StructuredExtractor
     return build(models, profile or {}, topics=topics)
@@ -83,7 +79,7 @@ class StructuredExtractor:
             fields = "\n".join(f"- {name}: {description}" for name, description in profile.items())
             self.instructions += f"\n\n{load_prompt('extract_profile').format(fields=fields)}"
         self._repair = load_prompt("extract_repair")
-        self._snapshot = load_prompt("extract_snapshot")
+        self.snapshot = load_prompt("extract_snapshot")
         self._models = [(model, self.bound(model)) for model in map(without_retries, models)]
 
     async def extract(
@@ -120,10 +116,6 @@ class StructuredExtractor:
                     raise
                 failed = error
 
-    def wish(self, briefing: Briefing) -> str:
-        """Return the extra request of this turn, such as for a snapshot; mostly empty."""
-        return self._snapshot if briefing.snapshot else ""
-
     def repair(self, failed: InvalidOutput) -> str:
         """Return the message to a model about an unreadable answer."""
         return self._repair.format(problem=str(failed).rpartition(": ")[2])
@@ -135,19 +127,7 @@ class StructuredExtractor:
     async def ask(
         self, model: BaseChatModel, bound: Any, briefing: Briefing, failed: InvalidOutput | None, seconds: float
     ) -> tuple[str, bool]:
-        """Ask a model once.
-
-        Args:
-            bound: The result of `bound` for it.
-            briefing: The input of the extraction.
-            failed: The error of the answer to repair, if any.
-
-        Returns:
-            The answer, and true if it was cut short.
-
-        Raises:
-            ExtractionError: If the model cannot be reached, refuses or is late.
-        """
+        """Return a model's answer, and true if it was cut short; `failed` is the error of an answer to repair."""
         labels = [*briefing.targets, *briefing.earlier]
         schema = strict_schema(labels, list(self.profile), clauses=len(briefing.clauses), topics=self.topics)
         prompt = self.prompt(briefing, failed)
@@ -164,9 +144,10 @@ class StructuredExtractor:
 
     def prompt(self, briefing: Briefing, failed: InvalidOutput | None = None) -> list[BaseMessage]:
         """Return the messages for a model. See `ask`."""
+        wish = self.snapshot if briefing.snapshot else ""
         messages: list[BaseMessage] = [
             SystemMessage(self.instructions),
-            HumanMessage("\n".join(filter(None, [briefing.memories, briefing.transcript, self.wish(briefing)]))),
+            HumanMessage("\n".join(filter(None, [briefing.memories, briefing.transcript, wish]))),
         ]
         if failed is not None:
             if failed.raw:
@@ -208,10 +189,12 @@ class LangMemExtractor(StructuredExtractor):
         self, model: BaseChatModel, bound: Any, briefing: Briefing, failed: InvalidOutput | None, seconds: float
     ) -> tuple[str, bool]:
         """Ask for one tool call. See `StructuredExtractor.ask`."""
+        wishes = [self.snapshot if briefing.snapshot else "", self.repair(failed) if failed else ""]
+        wishes = [self.snapshot if briefing.snapshot else "", self.repair(failed) if failed else ""]
         material = {
             "messages": [HumanMessage(briefing.transcript)],
             "memories": briefing.memories,
-            "repair": "\n\n".join(filter(None, [self.wish(briefing), self.repair(failed) if failed else ""])),
+            "repair": "\n\n".join(filter(None, wishes)),
         }
         kept = _Kept()
         config = {"callbacks": [kept], "tags": [HIDDEN], "configurable": {"max_attempts": 1}}

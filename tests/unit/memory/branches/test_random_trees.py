@@ -106,7 +106,7 @@ class World:
         thread = [*place.thread, asked]
         query = MemoryQuery(user_id="ann", session_id="1", agent_id="tester", scopes=[MemoryScope.SEMANTIC])
         found, _ = await asyncio.gather(self.turns.memory.read(query), self.turns.open(thread, place.since))
-        await self.turns.branches.follow(thread, place.since, found, {})
+        await self.turns.branches.follow_thread(thread, place.since, found, {})
         thread.append(AIMessage("ok", id=f"a{number}"))
         await self.turns.close(thread, asked.id)
         if drawn:

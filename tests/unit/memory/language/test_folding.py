@@ -18,7 +18,7 @@ from react_mem.memory.language.names import spelling
 from react_mem.memory.language.terms import content_terms as telling
 from react_mem.memory.language.times.vocabulary import for_times
 from react_mem.memory.model.skills import Skill
-from react_mem.memory.write.customers import Customer, customer_of
+from react_mem.memory.write.customers import Customer, in_columns
 
 ROOT = Path(folding.__file__).parents[2]
 
@@ -34,7 +34,7 @@ def test_a_name_folds_one_way_wherever_it_is_compared(way: str) -> None:
 
 
 def test_the_name_of_a_field_and_of_a_file_fold_as_all_else() -> None:
-    assert customer_of({"Địa chỉ": {"value": "12 Lê Lợi"}}) == Customer(address="12 Lê Lợi")
+    assert in_columns({"Địa chỉ": "12 Lê Lợi"})[0] == Customer(address="12 Lê Lợi")
     skill = Skill(id="1", session_id="s", agent_id="a", use_when="Đổi vé ở Đà Nẵng", text="x")
     assert skill_name(skill, "ann").startswith("doi-ve-o-da-nang-")
 

@@ -23,6 +23,7 @@ from react_mem.memory.summaries.sources import MAX_WAITING
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.chain import MAX_FOLDS, find_summary, fold, load_chain, unfold
 from react_mem.memory.write.conversations import end_conversation
+from react_mem.memory.write.session import Session
 from tests.support.databases import WordEmbeddings
 from tests.support.imported import but_for_origin
 from tests.unit.memory.summaries.talking import Conversation, shown_texts, summing_model
@@ -319,7 +320,7 @@ async def release_claims(store: InMemoryStore) -> None:
 
 
 async def fold_now(talk: Conversation, summariser: Summariser = EXTRACTIVE) -> Any:
-    return await fold(talk.memory, summariser, user_id="ann", session_id="talk", agent_id="tester")
+    return await fold(Session(talk.memory, None, "ann", "talk", "tester", summariser))
 
 
 async def waiting_to_be_folded(store: InMemoryStore, turns: int = 3) -> Conversation:
