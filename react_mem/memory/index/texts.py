@@ -61,8 +61,6 @@ class TextColumns:
     """Index entries as columns, a row per entry; in any order, each (key, field name) once.
 
     Args:
-        keys: The items' keys.
-        field_names: The items' fields and pieces.
         vectors: Vectors in half precision; arbitrary where `embedded` is false.
         places: Position in the conversation; `NO_PLACE` for none.
         said_at: Time in microseconds since 1970; `NO_TIME` for unknown.
@@ -92,8 +90,6 @@ class Segment:
     """Vectors, words and keys of some texts, which are numbered from 0.
 
     Args:
-        keys: The items' keys.
-        field_names: The items' fields and pieces.
         vectors: Vectors in half precision.
         postings: Pairs of a word's and a text's number, as `word << 32 | text`, in any order.
     """

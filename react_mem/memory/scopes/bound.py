@@ -15,7 +15,6 @@ class BoundScope:
     """Scope store of one owner: every call that takes an owner, and no other.
 
     Args:
-        scope: The scope store.
         owner: Default arguments: `user_id`, `session_id`, `agent_id`.
     """
 
@@ -51,9 +50,7 @@ class BoundMemory:
 
     Args:
         scopes: The scope stores.
-        user_id: The owner.
         session_id: The conversation; None where the calls name it.
-        agent_id: The agent.
     """
 
     def __init__(self, scopes: Iterable[ScopeStore], user_id: str, session_id: str | None, agent_id: str) -> None:

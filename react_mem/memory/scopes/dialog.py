@@ -79,7 +79,6 @@ class DialogMemoryStore(ScopeStore):
         """Return the stored conversations of a user, the latest first.
 
         Args:
-            user_id: The owner.
             values: The records of one conversation, where they have been read.
         """
         if values is None:
@@ -92,9 +91,7 @@ class DialogMemoryStore(ScopeStore):
         """Return a page of a user's conversations, the latest first, with their total and whether more follow.
 
         Args:
-            user_id: The owner.
             behind: The place behind which to begin; None for the first.
-            limit: Conversations of the page.
         """
         found = await capabilities(self.store).aconversations(self.namespace(user_id), behind, limit)
         if found is not None:
@@ -198,8 +195,6 @@ class DialogMemoryStore(ScopeStore):
         It reads the whole conversation, since no store is asked to return messages in their order.
 
         Args:
-            user_id: The owner.
-            session_id: The conversation.
             limit_turns: Number of turns; a turn is a message of the user and the answers to it.
             agent_id: The agent that asks: its own thinking is included, and no other agent's.
         """
@@ -215,10 +210,6 @@ class DialogMemoryStore(ScopeStore):
 
         `memory.language.standing` finds the sentence in each, and its subject. Only the user's own messages count, not
         imported ones.
-
-        Args:
-            user_id: The owner.
-            limit: Number of messages.
         """
         every = await self.every(user_id, kind=MESSAGE.name, standing="instruction", origin=Origin.USER.value)
         told = sorted(map(Message.from_value, every), key=lambda message: message.created_at, reverse=True)
@@ -253,13 +244,10 @@ class DialogMemoryStore(ScopeStore):
         """Store messages at the end of a conversation; messages stored already stay as they are.
 
         Args:
-            user_id: The owner.
-            session_id: The conversation.
             role: The role of one new message with the content; or messages, in order: LangChain's with ids, of which
                 tool calls and results are not dialogue and are left out, or {"role", "content"}, perhaps with an `id`
                 and a `name`, without which each is new.
             content: A text, or the blocks of a message.
-            agent_id: The agent that talks.
 
         Returns:
             The messages that are new.
@@ -371,10 +359,6 @@ class DialogMemoryStore(ScopeStore):
         """Write the summary of a conversation; a summary of the same messages is replaced.
 
         Args:
-            user_id: The owner.
-            session_id: The conversation.
-            summary: The summary.
-            agent_id: The agent that wrote it.
             source_ids: The summarised messages; empty for the conversation as a whole.
             episodes: The episodes drawn from these.
             task_preferences: The facts from them that state a preference of the user.
@@ -405,9 +389,6 @@ class DialogMemoryStore(ScopeStore):
         """Return the summary of a conversation as a record; the same messages give the same one.
 
         Args:
-            text: The summary.
-            session_id: The conversation.
-            agent_id: The agent that wrote it.
             source_ids: The summarised messages; empty for the conversation as a whole.
             origins: The provenance of the messages: the summary gets the least trusted.
             at: When it was written; now by default.

@@ -48,10 +48,6 @@ class EpisodicMemoryStore(ScopeStore):
         """Record an episode; repeated with news, it updates the recorded one.
 
         Args:
-            goal: The goal.
-            user_id: The owner.
-            session_id: The conversation.
-            agent_id: The agent that attempted it.
             said: Other fields of an `Episode`: its situation, thoughts, steps, outcome, lessons, level, `source_ids`,
                 ...
 
@@ -65,12 +61,7 @@ class EpisodicMemoryStore(ScopeStore):
         return await self._told(user_id, episode)
 
     async def told_before(self, user_id: str, episode: Episode) -> Episode:
-        """Return an episode merged with the stored one that it repeats; unchanged where it is new.
-
-        Args:
-            user_id: The owner.
-            episode: The episode.
-        """
+        """Return an episode merged with the stored one that it repeats; unchanged where it is new."""
         stored = await self._get(user_id, [episode.id])
         latest = await self._latest(user_id, _TOLD_BEFORE, kind=EPISODE.name, level=str(episode.level))
         # of several the one that was told last
@@ -102,8 +93,6 @@ class EpisodicMemoryStore(ScopeStore):
 
         Args:
             query: The text; empty for the latest episodes.
-            top_k: Number of episodes.
-            user_id: The owner.
         """
         return await self._find(user_id, query, top_k, {"kind": EPISODE.name})
 
@@ -128,7 +117,6 @@ def completed(data: dict[str, Any], snapshot: str = "") -> dict[str, Any]:
     """Return an episode's data with its id and text; a turn has one episode of each level.
 
     Args:
-        data: The given fields.
         snapshot: The text of a milestone, instead of its outcome.
 
     Raises:

@@ -38,9 +38,7 @@ class LoggedTurn:
     """Trace of an agent's turn.
 
     Args:
-        session_id: The conversation.
         turn_id: The message it answers, or the trace of its steps; empty where neither is known.
-        task_type: The kind of task.
         goal: The request; empty where it is not known.
         steps: Its steps, in order.
         succeeded: Whether it succeeded.
@@ -102,9 +100,6 @@ class ExperienceMemoryStore(ScopeStore):
             step_data: A record, or {"task_type", "tool", "input", "output", "error", "success", "cost", "latency"}. The
                 tool may be called `tool_name`, its latency be given as `latency_ms`, and the owner, the conversation
                 and the agent stand in it too.
-            user_id: The owner.
-            session_id: The conversation.
-            agent_id: The agent that took the step.
 
         Raises:
             ValueError: If it is not a step, or no owner or two of them are named; the message names the field and the
@@ -134,12 +129,7 @@ class ExperienceMemoryStore(ScopeStore):
         """Return the writes of a turn's steps, for a batch; none under a policy with `learning: {experience: false}`.
 
         Args:
-            user_id: The owner.
             steps: The steps (see `steps_to_experience`).
-            session_id: The conversation.
-            agent_id: The agent.
-            turn_id: The message that the turn answers.
-            task_type: The kind of task.
         """
         if not self._policy.learning.experience:
             return []
@@ -153,8 +143,6 @@ class ExperienceMemoryStore(ScopeStore):
 
         Args:
             task_type: The kind of task, or the agent of steps without one; empty for any.
-            limit: Number of steps.
-            user_id: The owner.
         """
         turns, _ = await self.turns(user_id, task_type=task_type)
         failed = [step for turn in turns for step in turn.steps if not step.success and turn.is_of(task_type, step)]
@@ -167,8 +155,6 @@ class ExperienceMemoryStore(ScopeStore):
 
         Args:
             task_type: The kind of task, or the agent of steps without one; empty for any.
-            limit: Number of turns.
-            user_id: The owner.
 
         Returns:
             The steps of each turn, in order.
@@ -182,7 +168,6 @@ class ExperienceMemoryStore(ScopeStore):
         """Return the recent turns for a user, the oldest first, and the outcomes of the latest ones.
 
         Args:
-            user_id: The owner.
             agent_id: The agent; empty for any.
             task_type: The kind of task, or the agent of steps without one; empty for any.
         """
@@ -204,22 +189,12 @@ class ExperienceMemoryStore(ScopeStore):
         return [turn for turn in whole if any(turn.is_of(task_type, step) for step in turn.steps)], outcomes
 
     async def latest_steps(self, user_id: str, agent_id: str, limit: int) -> list[StepExperience]:
-        """Return the latest steps of an agent for a user, in order.
-
-        Args:
-            user_id: The owner.
-            agent_id: The agent.
-            limit: Number of steps.
-        """
+        """Return the latest steps of an agent for a user, in order."""
         found = await self._latest(user_id, limit, kind=EXPERIENCE.name, agent_id=agent_id)
         return [StepExperience.from_value(value) for value in found]
 
     async def agents(self, user_id: str) -> list[str]:
-        """Return the agents of a user's latest steps.
-
-        Args:
-            user_id: The owner.
-        """
+        """Return the agents of a user's latest steps."""
         found = await self._latest(user_id, MAX_STEPS_READ, kind=EXPERIENCE.name)
         return list(dict.fromkeys(str(value["agent_id"]) for value in found))
 
@@ -263,10 +238,6 @@ def steps_to_experience(
     Args:
         steps: The steps, in order: `action`, `arguments`, `observation` and `error`, and `latency` and `cost` where
             they are known, as working memory has them.
-        session_id: The conversation.
-        agent_id: The agent.
-        turn_id: The message that the turn answers.
-        task_type: The kind of task.
     """
     at = now()
     return [

@@ -74,12 +74,8 @@ class ProfileMemoryStore(ScopeStore):
         """Merge changes into a profile, field by field (see `merge_profile`).
 
         Args:
-            user_id: The owner.
             changes: The new values, each a text, a number, a truth value, or a list or mapping of these, which becomes
                 text ("a; b", "name: value"), or with its own sources and date.
-            session_id: The conversation they come from.
-            agent_id: The agent that makes them.
-            source_ids: The messages that say so.
             at: When they were said; now by default.
 
         Raises:
@@ -116,10 +112,6 @@ class ProfileMemoryStore(ScopeStore):
         No value is trusted more than its source messages.
 
         Args:
-            user_id: The owner.
-            values: The new values.
-            session_id: The conversation they come from.
-            agent_id: The agent that makes them.
             told: The flow in which they are made: see `written_in`.
         """
         before = await self.get_profile(user_id)
@@ -192,10 +184,7 @@ def merge_profile(
 
     Args:
         before: The profile, None where there is none.
-        changes: The new values.
         schema: The fields a profile may have; empty for any.
-        session_id: The conversation they come from.
-        agent_id: The agent that makes them.
     """
     refused = {name: problem for name, change in changes.items() if (problem := _problem(name, change, schema))}
     fields = dict(before.fields) if before else {}
@@ -254,7 +243,6 @@ def split_fields(
     """Return the fields of a profile without some of their sources, and the values that only these sources state.
 
     Args:
-        fields: The fields.
         is_gone: Returns true if a source does not count: called with field, value and source.
     """
     kept: dict[str, list[ProfileValue]] = {}

@@ -80,36 +80,24 @@ class ScopeStore:
         """Return the store operations for a query; none where the policy turns the scope off.
 
         Args:
-            query: The query.
             question: Its parsed question; None where it asks nothing, and a scope answers with its latest.
         """
         return [self._search(query, question, self._policy.recall.max_memories)]
 
     async def followed(self, answers: Sequence[Any], query: MemoryQuery) -> Sequence[Any]:
-        """Return the answers to `operations`, with references replaced by their records.
-
-        Args:
-            answers: The store's answers, one for each operation.
-            query: The query.
-        """
+        """Return the answers to `operations`, with references replaced by their records."""
         return answers
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return the answers to `operations` as results, the most relevant first.
 
         Args:
-            answers: The store's answers, one for each operation.
             query: The query. The caller has the records in its `extra["seen"]` already.
         """
         return [self.shown(one) for answer in answers for one in self._unseen(answer, query)]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
-        """Return a record of this scope as of a time; None where it did not exist, or was not believed.
-
-        Args:
-            value: The record as stored.
-            at: The time.
-        """
+        """Return a record of this scope as of a time; None where it did not exist, or was not believed."""
         return dict(value) if created_at(value) <= at else None
 
     def answers_as_of(self, answers: Sequence[Any], at: datetime) -> list[Any]:
@@ -175,11 +163,7 @@ class ScopeStore:
         await self._keep(event.user_id, [checked(self.scope, self.complete(data))], dated="created_at" in event.data)
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return data with derived fields, such as an id.
-
-        Args:
-            data: The given fields.
-        """
+        """Return data with derived fields, such as an id."""
         return data
 
     def made(self, kind: type[AnyRecord], data: Mapping[str, Any]) -> AnyRecord:
@@ -210,8 +194,6 @@ class ScopeStore:
         None is trusted more than its sources.
 
         Args:
-            user_id: The owner.
-            records: The records.
             dated: Whether they have a date of their own; if not, their date does not make them differ.
         """
 

@@ -86,8 +86,6 @@ class SemanticMemoryStore(ScopeStore):
             query_text: The text; empty for the latest.
             filters: Conditions on the records' fields, in the store's syntax: {"kind": "document"}, {"about": "user"}.
                 Any other name is one of a document's `metadata`: {"product": "laptop", "price": {"$lt": 900}}.
-            top_k: Number of results.
-            user_id: The owner.
 
         Raises:
             ValueError: If there is no such operator.
@@ -111,9 +109,6 @@ class SemanticMemoryStore(ScopeStore):
             docs: LangChain documents, whose `metadata` may have `title` and `source`; mappings with a `text` (or
                 `content`, `page_content`) and perhaps a `title`, a `source` (or `uri`, `url`), an `id` and `metadata`,
                 to which all other keys are added; or records. One mapping is one document.
-            user_id: The owner.
-            session_id: The conversation they came up in, if any.
-            agent_id: The agent that provides them.
 
         Raises:
             ValueError: If one has no text; the message names its place.
@@ -138,9 +133,6 @@ class SemanticMemoryStore(ScopeStore):
             not
                 given, and `source_ids` the messages that say it. {"subject", "predicate", "object"} is read as well:
                 the subject as `about`, and the three as the text where there is none.
-            user_id: The owner.
-            session_id: The conversation they come from.
-            agent_id: The agent that adds them.
 
         Returns:
             Every fact that is new or has changed.
@@ -165,7 +157,6 @@ class SemanticMemoryStore(ScopeStore):
 
         Args:
             query_text: The question; empty for everything.
-            user_id: The owner.
             about: The subject: `user`, or a name; None for any.
             as_of: A time: only facts believed then, as they were; without a zone, in UTC.
             limit: Number of facts, the nearest, or else the latest.

@@ -37,13 +37,7 @@ class StateMemoryStore(ScopeStore):
         return [GetOp(self.namespace(query.user_id), STATE.id(query.flow_id, query.session_id))]
 
     async def get_state(self, flow_id: str, session_id: str, *, user_id: str) -> dict[str, Any] | None:
-        """Return the state of a flow in a conversation, None where none was saved.
-
-        Args:
-            flow_id: The flow.
-            session_id: The conversation.
-            user_id: The owner.
-        """
+        """Return the state of a flow in a conversation, None where none was saved."""
         id_ = STATE.id(flow_id, session_id)
         found = await self._get(user_id, [id_])
         return FlowState.from_value(found[id_]).state if found else None
@@ -54,11 +48,7 @@ class StateMemoryStore(ScopeStore):
         """Save the state of a flow in a conversation, in place of the previous one.
 
         Args:
-            flow_id: The flow.
-            session_id: The conversation.
             state_dict: JSON.
-            user_id: The owner.
-            agent_id: The agent that saves it.
 
         Raises:
             ValueError: If it is not JSON; the message names the place.
@@ -82,12 +72,6 @@ class StateMemoryStore(ScopeStore):
 
         Args:
             task_id: The task; a stored one gets the step.
-            step: The step.
-            status: Its status.
-            error: Why it failed.
-            user_id: The owner.
-            session_id: The conversation.
-            agent_id: The agent that takes it.
 
         Raises:
             ValueError: If the status is unknown.
@@ -100,7 +84,6 @@ class StateMemoryStore(ScopeStore):
         """Return a task with its steps, in order; None and no steps where it is not stored.
 
         Args:
-            user_id: The owner.
             task_id: The id of its record.
         """
         found = await self._get(user_id, [task_id])
@@ -115,25 +98,13 @@ class StateMemoryStore(ScopeStore):
         return [TaskStep.from_value(kept[id_]) for id_ in task.steps if id_ in kept]
 
     async def open_tasks(self, user_id: str, agent_id: str, limit: int) -> list[Task]:
-        """Return the unfinished tasks of an agent with a user, in the store's order.
-
-        Args:
-            user_id: The owner.
-            agent_id: The agent.
-            limit: Number of tasks.
-        """
+        """Return the unfinished tasks of an agent with a user, in the store's order."""
         asked = {"kind": TASK.name, "open": True, "agent_id": agent_id}
         found = await self.store.asearch(self.namespace(user_id), filter=asked, limit=limit, refresh_ttl=False)
         return [Task.from_value(item.value) for item in found]
 
     async def task_steps(self, task_id: str, *, user_id: str, session_id: str) -> list[TaskStep]:
-        """Return the steps of a task in a conversation, in the order in which they were first noted.
-
-        Args:
-            task_id: The task.
-            user_id: The owner.
-            session_id: The conversation.
-        """
+        """Return the steps of a task in a conversation, in the order in which they were first noted."""
         found = await self.every(user_id, kind=TASK_STEP.name, task_id=task_id, session_id=session_id)
         return sorted(map(TaskStep.from_value, found), key=lambda step: step.created_at)
 
@@ -143,9 +114,7 @@ class StateMemoryStore(ScopeStore):
         """Return the writes of a task in progress.
 
         Args:
-            user_id: The owner.
             task: Its record; None where only its steps are stored.
-            before: Its stored steps.
             after: Its new steps; missing ones are removed.
         """
         records: list[Record] = [step for step in after if step not in before]

@@ -191,7 +191,6 @@ def extract_sentences(sources: Sequence[Source], length: int, *, named: bool = T
     says much, the beginning of the sources is returned.
 
     Args:
-        sources: The sources, in the order of the conversation.
         length: Maximum characters of all of them together.
         named: True to name the speakers.
 
@@ -261,8 +260,6 @@ class Fold:
     """Group of items that becomes one summary.
 
     Args:
-        entries: The items, in the order of the conversation.
-        level: The level of the summary.
         master: The master that it updates; None where it is a new summary.
     """
 

@@ -133,9 +133,6 @@ def compare(summary: str, sources: Sequence[Source], length: int, known: Sequenc
     """Compare a summary with its sources.
 
     Args:
-        summary: The summary.
-        sources: Its sources.
-        length: Maximum characters of the summary.
         known: Further sources that it may draw on, such as the summary before it.
 
     >>> from datetime import UTC, datetime
@@ -174,8 +171,6 @@ class SummaryTask:
     """One summary to make.
 
     Args:
-        level: Its level.
-        sources: Its sources, in the order of the conversation.
         before: The summary before it, to go on from; None where there is none.
         master: The master so far, where it is to be brought up to date.
         covers: Number of messages covered.
@@ -208,7 +203,6 @@ class Made:
     """A finished summary.
 
     Args:
-        text: The summary.
         made_by: The model; `extractive` without one.
         calls: Number of model calls.
         problem: Why no model made it, though there are some; empty where one did.
