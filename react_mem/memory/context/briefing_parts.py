@@ -5,10 +5,11 @@ A line of a memory begins with a dash, and one below it with a space: no text ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from react_mem.memory.llm.budget import count_lines
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
@@ -30,12 +31,7 @@ class BriefingPart(StrEnum):
 
 
 class BriefingEntry(NamedTuple):
-    """A memory in the prompt.
-
-    Args:
-        part: Its part of the briefing.
-        text: Its line, with the lines below it.
-    """
+    """A memory in the prompt: its part of the briefing, and its line with the lines below it."""
 
     part: BriefingPart
     text: str
@@ -71,11 +67,41 @@ def part_of(item: MemoryResultItem) -> BriefingPart:
 
 
 def briefing(entries: Iterable[BriefingEntry]) -> str:
-    """Return entries in parts, each under its heading and in the order in which it comes.
-
-    Args:
-        entries: The entries; of each part the most relevant last.
-    """
+    """Return entries in parts, each under its heading and in its order: of each part the most relevant last."""
     ordered = sorted(entries, key=lambda entry: _ORDER[entry.part])
     parts = groupby(ordered, key=lambda entry: entry.part)
     return "\n".join("\n".join([HEADINGS[part], *(entry.text for entry in among)]) for part, among in parts)
+
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True)
+class PromptBlock(Generic[_Item]):
+    """Rendered section of the prompt.
+
+    Args:
+        text: One list, the most relevant last, as a search tool returns it; empty where there is none.
+        items: What stands in it, the most relevant first.
+        dropped: How many did not fit.
+        entries: The lines of memories by their parts, the most relevant last.
+    """
+
+    text: str = ""
+    items: Sequence[_Item] = ()
+    dropped: int = 0
+    entries: Sequence[BriefingEntry] = ()
+
+    @classmethod
+    def of(cls, entries: Sequence[BriefingEntry], items: Sequence[_Item], dropped: int) -> PromptBlock[_Item]:
+        return cls("\n".join(entry.text for entry in entries), items, dropped, entries)
+
+    def __add__(self, other: PromptBlock[_Item]) -> PromptBlock[_Item]:
+        """Return both, this one first."""
+        entries = [*self.entries, *other.entries]
+        return self.of(entries, [*self.items, *other.items], self.dropped + other.dropped)
+
+    @property
+    def briefing(self) -> str:
+        """The same in parts under headings, as the prompt has it; empty where there is none."""
+        return briefing(self.entries)

@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
 from pydantic import ValidationError
 
+from react_mem.memory.context.briefing_parts import PromptBlock
 from react_mem.memory.context.found_memory import SUMMARY_ID, render_message
 from react_mem.memory.llm.answers import fence, flat
 from react_mem.memory.llm.budget import MESSAGE_TOKENS, count_lines, count_tokens, cut_to, message_tokens, takes_more
@@ -33,14 +34,7 @@ _NUMBER_TOKENS = 10
 
 @dataclass(frozen=True)
 class ThreadTurn:
-    """An earlier turn of a thread, with its tokens.
-
-    Args:
-        start: The place of its first message.
-        end: The place after its last one.
-        tokens: Its tokens as a whole.
-        said_tokens: Its tokens without the steps of the agent.
-    """
+    """An earlier turn of a thread: its places, the end excluded, and its tokens with and without the agent's steps."""
 
     start: int
     end: int
@@ -69,13 +63,7 @@ def current_start(thread: Sequence[AnyMessage]) -> int:
 
 
 def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: int) -> list[ThreadTurn]:
-    """Return the turns before the current one, the newest first.
-
-    Args:
-        thread: The messages of the conversation.
-        turns: How many turns to show, the current one included; None for all.
-        max_chars: Maximum characters of a message of an earlier turn.
-    """
+    """Return the turns before the current one, the newest first; `turns` counts the current one, None is all."""
     starts: list[int] = []
     for place in range(len(thread) - 1, -1, -1):
         if is_users(thread[place]):
@@ -90,16 +78,10 @@ def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: in
 
 
 def _measured(thread: Sequence[AnyMessage], start: int, end: int, max_chars: int) -> ThreadTurn:
-    said = done = 0
-    for message in thread[start:end]:
-        if isinstance(message, SystemMessage):
-            continue
-        tokens = message_tokens(bounded(message, max_chars))
-        if is_step(message):
-            done += tokens
-        else:
-            said += tokens
-    return ThreadTurn(start, end, said + done, said)
+    shown = (message for message in thread[start:end] if not isinstance(message, SystemMessage))
+    counted = [(message_tokens(bounded(message, max_chars)), is_step(message)) for message in shown]
+    said = sum(tokens for tokens, step in counted if not step)
+    return ThreadTurn(start, end, sum(tokens for tokens, _ in counted), said)
 
 
 def fit(turns: Sequence[ThreadTurn], now: int, max_tokens: int) -> Verbatim:
@@ -123,19 +105,10 @@ def fit(turns: Sequence[ThreadTurn], now: int, max_tokens: int) -> Verbatim:
 
 
 def visible(thread: Sequence[AnyMessage], first: int, whole: int) -> list[int]:
-    """Return the places of the shown messages; the caller's instructions always stay.
-
-    Args:
-        thread: The messages of the conversation.
-        first: The place of the first message that is shown.
-        whole: The place from which on the agent's steps are shown as well.
-    """
+    """Return the places of the shown messages (see `Verbatim`); the caller's instructions always stay."""
     before = [place for place, message in enumerate(thread[:first]) if is_instruction(message)]
-    return [
-        *before,
-        *(place for place in range(first, whole) if not is_step(thread[place])),
-        *range(whole, len(thread)),
-    ]
+    said = [place for place in range(first, whole) if not is_step(thread[place])]
+    return [*before, *said, *range(whole, len(thread))]
 
 
 def is_instruction(message: BaseMessage) -> bool:
@@ -205,21 +178,6 @@ _MAX_CHARS = 4_000
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class SummaryBlock:
-    """Rendered summaries of a chain.
-
-    Args:
-        text: One summary a line, the oldest first; empty where there is none.
-        ids: The records in it.
-        dropped: How many did not fit.
-    """
-
-    text: str = ""
-    ids: frozenset[str] = frozenset()
-    dropped: int = 0
-
-
 def chain_of(results: Sequence[MemoryResultItem], session_id: str) -> tuple[ContextChain | None, str]:
     """Return the summary chain of a conversation among `results`, and why it cannot be read.
 
@@ -238,7 +196,7 @@ def chain_of(results: Sequence[MemoryResultItem], session_id: str) -> tuple[Cont
         return None, f"cannot be read: {fields} are not as expected"
 
 
-def render_summaries(entries: Sequence[ChainEntry], max_tokens: int) -> SummaryBlock:
+def render_summaries(entries: Sequence[ChainEntry], max_tokens: int) -> PromptBlock[ChainEntry]:
     """Render the summaries and messages of a chain (the oldest first) within a number of tokens.
 
     Where not all of it fits, entries that stand for the fewest messages go first, the oldest before the newer.
@@ -251,7 +209,7 @@ def render_summaries(entries: Sequence[ChainEntry], max_tokens: int) -> SummaryB
         kept.add(place)
         max_tokens -= cost
     text = "\n".join(lines[place] for place in sorted(kept))
-    return SummaryBlock(text, frozenset(entries[place].id for place in kept), len(entries) - len(kept))
+    return PromptBlock(text, [entries[place] for place in sorted(kept)], len(entries) - len(kept))
 
 
 def _line(entry: ChainEntry) -> str:
@@ -279,33 +237,11 @@ _MIN_TOKENS = 40
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-@dataclass(frozen=True)
-class PageBlock:
-    """Rendered web pages.
-
-    Args:
-        text: One page a line, the most relevant last; empty where there is none.
-        pages: The pages in it, the best first.
-        dropped: How many did not fit.
-    """
-
-    text: str = ""
-    pages: tuple[WebPage, ...] = ()
-    dropped: int = 0
-
-
-def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PageBlock:
-    """Render web pages for the prompt.
+def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PromptBlock[WebPage]:
+    """Render web pages, given the best first, for the prompt.
 
     Each has its address, its title and a few words; the rest of the room is shared equally, and unused shares go to the
     next page. Where not even the few words fit, the least relevant is left out first.
-
-    Args:
-        pages: The best first.
-        max_tokens: The budget, in tokens.
-
-    Returns:
-        The block.
     """
     heads = [_head(page) for page in pages]
     # once more as a whole: what is not a mark in one part may end in another
@@ -317,7 +253,7 @@ def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PageBlock:
         cut = cut_to(line, need + spare // (count - place) - 1)
         spare -= count_lines(cut) - need
         kept.append(cut)
-    return PageBlock("\n".join(reversed(kept)), tuple(pages[:count]), len(pages) - count)
+    return PromptBlock("\n".join(reversed(kept)), pages[:count], len(pages) - count)
 
 
 def _head(page: WebPage) -> str:

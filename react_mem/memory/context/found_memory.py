@@ -193,12 +193,7 @@ _WORD = re.compile(r"\w+")
 
 
 class FoundMemory:
-    """Retrieved memory, rendered once, however often it is chosen.
-
-    Args:
-        item: The memory.
-        times: True to show the time of day with the date.
-    """
+    """Retrieved memory, rendered once, however often it is chosen; `times` shows the time of day with the date."""
 
     def __init__(self, item: MemoryResultItem, *, times: bool = False) -> None:
         self.item = item
@@ -216,8 +211,7 @@ class FoundMemory:
         """Normalised name of its subject; empty where none is named, as of a message."""
         self._beside = [("", *_told("quoted", shown))] if said and shown else []
         self._beside += [(part.id, *_as_said(part)) for part in item.fragments if part.id != item.id]
-        self._line: str | None = None
-        self._sources = 0
+        self._messages = 0
 
     @property
     def linked(self) -> list[str]:
@@ -244,16 +238,15 @@ class FoundMemory:
         """Normalised texts of the neighbouring messages."""
         return [key for id_, key, _ in self._beside if id_ and key]
 
-    @property
+    @cached_property
     def line(self) -> str:
-        if self._line is None:
-            self._line = self.cut(MAX_LINE_CHARS)
-        return self._line
+        return self.cut(MAX_LINE_CHARS)
 
     def stands_for(self, messages: int) -> None:
         """Note how many messages it replaces, which its line tells."""
-        if messages != self._sources:
-            self._sources, self._line = messages, None
+        if messages != self._messages:
+            self._messages = messages
+            self.__dict__.pop("line", None)
 
     def cut(self, limit: int) -> str:
         """Return its line with at most `limit` characters of the text."""
@@ -266,15 +259,12 @@ class FoundMemory:
             doubts=item.doubts,
             times=self._times,
             quoted=self._quoted,
-            messages=self._sources,
+            messages=self._messages,
         )
 
     def beside(self, ids: Collection[str], known: Collection[str]) -> dict[str, str]:
-        """Return the lines of the neighbouring messages by their normalised texts.
-
-        Args:
-            ids: The memories that may have a line of their own.
-            known: Their normalised texts.
+        """Return the lines of the neighbouring messages by their normalised texts, without messages or known texts that
+        may have a line of their own.
         """
         return {key: line for id_, key, line in self._beside if id_ not in ids and key and key not in known}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from react_mem.memory.context.briefing_parts import HEADING_TOKENS, BriefingEntry, BriefingPart
+from react_mem.memory.context.briefing_parts import HEADING_TOKENS, BriefingEntry, BriefingPart, PromptBlock
 from react_mem.memory.language import length
 from react_mem.memory.llm.answers import flat
 from react_mem.memory.llm.budget import LineTokens
@@ -28,26 +28,6 @@ _DENSE = 0.4
 
 
 @dataclass(frozen=True)
-class OutlineBlock:
-    """Rendered outline.
-
-    Args:
-        text: The lines; empty where there are none.
-        parts: The shown part of each message.
-        dropped: How many exchanges did not fit.
-    """
-
-    text: str = ""
-    parts: tuple[Fragment, ...] = ()
-    dropped: int = 0
-
-    @property
-    def entries(self) -> list[BriefingEntry]:
-        """The outline as a part of the briefing."""
-        return [BriefingEntry(BriefingPart.OUTLINE, self.text)] if self.text else []
-
-
-@dataclass(frozen=True)
 class _OutlineLine:
     at: str
     text: str
@@ -63,25 +43,26 @@ def outline_in(results: Sequence[MemoryResultItem]) -> Mapping[str, Any] | None:
     return next((item.payload for item in results if item.source == OUTLINE), None)
 
 
-def render_outline(outline: Mapping[str, Any] | None, max_tokens: int, counts: LineTokens) -> OutlineBlock:
+def render_outline(outline: Mapping[str, Any] | None, max_tokens: int, counts: LineTokens) -> PromptBlock[Fragment]:
     """Render an outline (of `outline_in`): its most relevant exchanges that fit, in chronological order."""
+    if outline is None:
+        return PromptBlock()
     room = max_tokens - HEADING_TOKENS[BriefingPart.OUTLINE]
-    exchanges = outline["exchanges"] if outline else []
-    named = _named(outline.get("concepts") or ()) if outline else ""
+    exchanges = outline["exchanges"]
+    told = (f"{flat(one['name'], _NAME_CHARS)} since {one['since'][:10]}" for one in outline.get("concepts") or ())
+    named = f"- [spoken of] {', '.join(told)}" if outline.get("concepts") else ""
     if counts[named] > room // _SUMMARIES_SHARE:
         named = ""
     room -= counts[named]
-    summed_up = (
-        _that_fit([_summary(one) for one in outline["summaries"]], room // _SUMMARIES_SHARE, counts) if outline else []
-    )
-    room -= _cost(summed_up, counts)
+    summed_up = _that_fit([_summary(one) for one in outline["summaries"]], room // _SUMMARIES_SHARE, counts)
+    room -= sum(counts[line] for line in [one.text for one in summed_up] + list({one.day for one in summed_up}))
     kept: list[_OutlineLine] = []
     for widths in _WIDTHS:
         kept = _that_fit([_exchange(one, *widths) for one in exchanges], room, counts)
         if len(kept) == len(exchanges):
             break
     if not kept:
-        return OutlineBlock(dropped=len(exchanges))
+        return PromptBlock(dropped=len(exchanges))
     text: list[str] = [named] if named else []
     day = ""
     for line in sorted([*summed_up, *kept], key=lambda line: line.at):
@@ -89,14 +70,8 @@ def render_outline(outline: Mapping[str, Any] | None, max_tokens: int, counts: L
             day = line.day
             text.append(day)
         text.append(line.text)
-    parts = tuple(part for line in kept for part in line.parts)
-    return OutlineBlock("\n".join(text), parts, len(exchanges) - len(kept))
-
-
-def _named(concepts: Sequence[Mapping[str, str]]) -> str:
-    """Return a line with the names in it, and the date of each; empty where there are none."""
-    told = ", ".join(f"{flat(one['name'], _NAME_CHARS)} since {one['since'][:10]}" for one in concepts)
-    return f"- [spoken of] {told}" if told else ""
+    entry = BriefingEntry(BriefingPart.OUTLINE, "\n".join(text))
+    return PromptBlock.of([entry], [part for line in kept for part in line.parts], len(exchanges) - len(kept))
 
 
 def _that_fit(lines: Sequence[_OutlineLine], room: int, counts: LineTokens) -> list[_OutlineLine]:
@@ -110,10 +85,6 @@ def _that_fit(lines: Sequence[_OutlineLine], room: int, counts: LineTokens) -> l
         days.add(line.day)
         kept.append(line)
     return kept
-
-
-def _cost(lines: Sequence[_OutlineLine], counts: LineTokens) -> int:
-    return sum(counts[line.text] for line in lines) + sum(counts[day] for day in {line.day for line in lines})
 
 
 def _exchange(one: Mapping[str, str], said_chars: int, answer_chars: int) -> _OutlineLine:

@@ -66,10 +66,6 @@ class _StandingHit(NamedTuple):
     topic: str
 
     @property
-    def at(self) -> str:
-        return str(self.hit.item.value.get("created_at", ""))
-
-    @property
     def similarity(self) -> float:
         return self.hit.similarity or 0.0
 
@@ -112,7 +108,18 @@ def instructions_of(answers: Sequence[Any], query: MemoryQuery) -> list[MemoryRe
         of_kind = sorted((one for one in known if one.topic and one.fits(words)), key=lambda one: -one.similarity)
         nearest = of_kind[0].similarity if of_kind else 0.0
         fitting += [one for one in of_kind if one.similarity >= nearest - _NEAR_BEST][:_MOST_OF_A_KIND]
-    return [_shown(one) for one in (*about_all, *fitting)]
+    return [
+        MemoryResultItem(
+            scope=MemoryScope.DIALOG,
+            id=one.hit.key,
+            payload=one.hit.item.value,
+            score=one.hit.item.score,
+            source=INSTRUCTION,
+            similarity=one.hit.similarity,
+            fragments=(Fragment(id=one.hit.key, role="user", content=one.said),),
+        )
+        for one in (*about_all, *fitting)
+    ]
 
 
 def _latest(found: Sequence[RecallHit]) -> list[_StandingHit]:
@@ -130,20 +137,7 @@ def _latest(found: Sequence[RecallHit]) -> list[_StandingHit]:
             # a model has seen that it stands, and nobody what about
             told.append(_StandingHit(hit, said, said))
     kept: list[_StandingHit] = []
-    for one in sorted(told, key=lambda one: one.at, reverse=True):
+    for one in sorted(told, key=lambda one: str(one.hit.item.value.get("created_at", "")), reverse=True):
         if not any(one.repeats(later) for later in kept):
             kept.append(one)
     return kept
-
-
-def _shown(one: _StandingHit) -> MemoryResultItem:
-    item = one.hit.item
-    return MemoryResultItem(
-        scope=MemoryScope.DIALOG,
-        id=item.key,
-        payload=item.value,
-        score=item.score,
-        source=INSTRUCTION,
-        similarity=one.hit.similarity,
-        fragments=(Fragment(id=item.key, role="user", content=one.said),),
-    )

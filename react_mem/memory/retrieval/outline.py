@@ -85,11 +85,15 @@ def outline_of(answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultI
     lines = [line for one in exchanges if (line := _exchange(one, seen))]
     if not lines:
         return []
-    found = (_summary(one.item.value) for one in summaries)
+    told = [(value, int(value.get("covers") or 0)) for value in (one.item.value for one in summaries)]
     payload = {
         "kind": OUTLINE,
         "exchanges": lines,
-        "summaries": [line for line in found if line],
+        "summaries": [
+            {"id": str(value["id"]), "at": str(value["created_at"]), "text": str(value["text"]), "covers": str(covers)}
+            for value, covers in told
+            if covers >= _LEAST_COVERED and value.get("text")
+        ],
         "concepts": _concepts((item.value for answer in answers[2:] for item in answer), lines),
     }
     return [MemoryResultItem(scope=MemoryScope.DIALOG, id=OUTLINE, payload=payload, source=OUTLINE)]
@@ -108,13 +112,6 @@ def _exchange(hit: RecallHit, seen: Collection[str]) -> dict[str, str] | None:
     if answer is not None and answer["id"] not in seen and (told := gist_of(str(answer.get("text") or "")[:_READ])):
         line |= {"answer_id": str(answer["id"]), "answer": told, "role": str(answer["role"])}
     return line
-
-
-def _summary(value: Mapping[str, Any]) -> dict[str, str] | None:
-    covers = int(value.get("covers") or 0)
-    if covers < _LEAST_COVERED or not value.get("text"):
-        return None
-    return {"id": str(value["id"]), "at": str(value["created_at"]), "text": str(value["text"]), "covers": str(covers)}
 
 
 def _concepts(concepts: Iterable[Mapping[str, Any]], exchanges: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
@@ -170,14 +167,14 @@ def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
     if best <= 0 or nearest is None:
         return list(found)
     worded = max(one.arms.get(Arm.LEXICAL, 0.0) for one in found)
-    return [one for one in found if not FACT.matches(one.item.value) or _is_near(one, best, nearest, worded)]
-
-
-def _is_near(one: RecallHit, best: float, nearest: float, worded: float) -> bool:
-    if one.similarity is not None and one.similarity >= nearest - GAP:
-        return True
-    as_worded = worded > 0 and one.arms.get(Arm.LEXICAL, 0.0) >= AS_WORDED * worded
-    return as_worded or _score(one) >= SHARE * best
+    return [
+        one
+        for one in found
+        if not FACT.matches(one.item.value)
+        or (one.similarity is not None and one.similarity >= nearest - GAP)
+        or (worded > 0 and one.arms.get(Arm.LEXICAL, 0.0) >= AS_WORDED * worded)
+        or _score(one) >= SHARE * best
+    ]
 
 
 def _score(one: RecallHit) -> float:
@@ -217,22 +214,19 @@ class _Features:
 
 
 def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
-    """Move repetitions of better hits behind all others; nothing is dropped.
-
-    Args:
-        wanted: Number of results used: after so many without repetition, the rest stays as it is.
-    """
-    kept: list[tuple[RecallHit, _Features]] = []
+    """Move repetitions of better hits behind all others; after `wanted` hits without repetition, the rest stays."""
+    kept: list[RecallHit] = []
+    known: list[_Features] = []
     repeated: list[RecallHit] = []
-    for place, one in enumerate(found):
-        if len(kept) == wanted:
-            return [*(one for one, _ in kept), *found[place:], *repeated]
-        said = _Features(one)
-        if any(said.repeats(other) for _, other in kept):
+    for one in found:
+        said = _Features(one) if len(known) < wanted else None
+        if said is not None and any(said.repeats(other) for other in known):
             repeated.append(one)
-        else:
-            kept.append((one, said))
-    return [*(one for one, _ in kept), *repeated]
+            continue
+        kept.append(one)
+        if said is not None:
+            known.append(said)
+    return [*kept, *repeated]
 
 
 def fragments(recalled: RecallHit) -> tuple[Fragment, ...]:

@@ -7,27 +7,18 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import wraps
 from typing import Any
 
-from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.scopes.scope import ScopeStore
 
 
 class BoundScope:
-    """Scope store of one owner: every call that takes an owner, and no other.
-
-    Args:
-        owner: Default arguments: `user_id`, `session_id`, `agent_id`.
-    """
+    """Scope store of one owner, the default of `user_id`, `session_id` and `agent_id`: the calls that take an owner."""
 
     def __init__(self, scope: ScopeStore, owner: dict[str, str]) -> None:
         self._scope = scope
         self._owner = owner
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        """Return a call of the scope store for this owner.
-
-        Raises:
-            AttributeError: If there is no such call, or it takes no owner.
-        """
+        """Return a call of the scope store for this owner; `AttributeError` if there is none that takes one."""
         method = None if name.startswith("_") else getattr(self._scope, name, None)
         taken = inspect.signature(method) if inspect.iscoroutinefunction(method) else None
         if taken is None or "user_id" not in taken.parameters:
@@ -57,11 +48,7 @@ class BoundMemory:
         if not user_id:
             raise ValueError("user_id must not be empty: nobody's memory is everybody's")
         owner = {"user_id": user_id, "agent_id": agent_id} | ({} if session_id is None else {"session_id": session_id})
-        bound = {scope.scope: BoundScope(scope, owner) for scope in scopes}
-        self.dialog = bound[MemoryScope.DIALOG]
-        self.state = bound[MemoryScope.STATE]
-        self.semantic = bound[MemoryScope.SEMANTIC]
-        self.episodic = bound[MemoryScope.EPISODIC]
-        self.procedural = bound[MemoryScope.PROCEDURAL]
-        self.profile = bound[MemoryScope.PROFILE]
-        self.experience = bound[MemoryScope.EXPERIENCE]
+        bound = {str(scope.scope): BoundScope(scope, owner) for scope in scopes}
+        self.dialog, self.state, self.semantic = map(bound.__getitem__, ("dialog", "state", "semantic"))
+        self.episodic, self.procedural = map(bound.__getitem__, ("episodic", "procedural"))
+        self.profile, self.experience = map(bound.__getitem__, ("profile", "experience"))

@@ -116,26 +116,9 @@ class ExperienceMemoryStore(ScopeStore):
         await self._keep(named, [step], dated=False)
         return step
 
-    def logged(
-        self,
-        user_id: str,
-        steps: Sequence[Mapping[str, Any]],
-        *,
-        session_id: str,
-        agent_id: str,
-        turn_id: str,
-        task_type: str = "",
-    ) -> list[Change]:
-        """Return the writes of a turn's steps, for a batch; none under a policy with `learning: {experience: false}`.
-
-        Args:
-            steps: The steps (see `steps_to_experience`).
-        """
-        if not self._policy.learning.experience:
-            return []
-        made = steps_to_experience(
-            steps, session_id=session_id, agent_id=agent_id, turn_id=turn_id, task_type=task_type
-        )
+    def logged(self, user_id: str, steps: Sequence[Mapping[str, Any]], **turn: str) -> list[Change]:
+        """Return the writes of a turn's steps (see `steps_to_experience`), for a batch; none where none is kept."""
+        made = steps_to_experience(steps, **turn) if self._policy.learning.experience else ()
         return [put(user_id, step) for step in made]
 
     async def get_failures(self, task_type: str, limit: int = 50, *, user_id: str) -> list[StepExperience]:
@@ -165,20 +148,11 @@ class ExperienceMemoryStore(ScopeStore):
     async def turns(
         self, user_id: str, agent_id: str = "", *, task_type: str = ""
     ) -> tuple[list[LoggedTurn], list[TurnOutcome]]:
-        """Return the recent turns for a user, the oldest first, and the outcomes of the latest ones.
-
-        Args:
-            agent_id: The agent; empty for any.
-            task_type: The kind of task, or the agent of steps without one; empty for any.
-        """
-        by: dict[str, Any] = {"agent_id": agent_id} if agent_id else {}
-        steps = [
-            StepExperience.from_value(v)
-            for v in await self._latest(user_id, MAX_STEPS_READ, kind=EXPERIENCE.name, **by)
-        ]
-        outcomes = [
-            TurnOutcome.from_value(v) for v in await self._latest(user_id, MAX_STEPS_READ, kind=OUTCOME.name, **by)
-        ]
+        """Return the recent turns for a user, of a named agent or kind of task, the oldest first, and outcomes."""
+        steps = await self.latest_steps(user_id, agent_id, MAX_STEPS_READ)
+        by = {"agent_id": agent_id} if agent_id else {}
+        told = await self._latest(user_id, MAX_STEPS_READ, kind=OUTCOME.name, **by)
+        outcomes = list(map(TurnOutcome.from_value, told))
         dialog = MESSAGE.namespace(user_id)
         ids = dict.fromkeys(source for step in steps for source in step.source_ids[:1])
         found = cast("list[Item | None]", await self.store.abatch([GetOp(dialog, id_) for id_ in ids]) if ids else [])
@@ -189,9 +163,10 @@ class ExperienceMemoryStore(ScopeStore):
         return [turn for turn in whole if any(turn.is_of(task_type, step) for step in turn.steps)], outcomes
 
     async def latest_steps(self, user_id: str, agent_id: str, limit: int) -> list[StepExperience]:
-        """Return the latest steps of an agent for a user, in order."""
-        found = await self._latest(user_id, limit, kind=EXPERIENCE.name, agent_id=agent_id)
-        return [StepExperience.from_value(value) for value in found]
+        """Return the latest steps of an agent for a user, in order; of any agent where none is named."""
+        by = {"agent_id": agent_id} if agent_id else {}
+        found = await self._latest(user_id, limit, kind=EXPERIENCE.name, **by)
+        return list(map(StepExperience.from_value, found))
 
     async def agents(self, user_id: str) -> list[str]:
         """Return the agents of a user's latest steps."""
@@ -269,12 +244,8 @@ def to_turns(
 ) -> list[LoggedTurn]:
     """Group steps into turns, one for each turn and kind of task, the oldest first.
 
-    A turn is the message that it answers, or else the trace noted by the application.
-
-    Args:
-        steps: The steps, in order.
-        outcomes: The outcomes, by conversation and turn; without one, the last step decides.
-        asked: The texts of messages, by id.
+    A turn is the message that it answers, by id in `asked`, or else the trace noted by the application. Its outcome is
+    that of its conversation and id; without one, the last step decides.
     """
     groups: dict[tuple[str, str, str, str], list[StepExperience]] = {}
     for step in steps:

@@ -130,10 +130,5 @@ def _rank(result: MemoryResultItem) -> tuple[bool, float]:
 
 
 def skill_text(use_when: str, steps: Iterable[tuple[Any, Any]], preferences: Iterable[Any]) -> str:
-    """Return the text of a skill for search and prompt.
-
-    Args:
-        steps: Pairs of tool and action.
-        preferences: Further instructions.
-    """
+    """Return the text of a skill, with its pairs of tool and action, for search and prompt."""
     return "; ".join([use_when, *(f"{tool}: {action}" for tool, action in steps), *map(str, preferences)])

@@ -61,12 +61,7 @@ class ScopeStore:
         self._policy = policy or MemoryPolicy.model_validate({})
 
     def within(self, store: BaseStore, policy: MemoryPolicy) -> Self:
-        """Return the same scope as a part of a whole memory.
-
-        Args:
-            store: The store of all scopes.
-            policy: The policy of all scopes.
-        """
+        """Return the same scope as a part of a whole memory, on its store and under its policy."""
         part = copy(self)
         part.store, part._policy = store, policy
         return part
@@ -89,11 +84,7 @@ class ScopeStore:
         return answers
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return the answers to `operations` as results, the most relevant first.
-
-        Args:
-            query: The query. The caller has the records in its `extra["seen"]` already.
-        """
+        """Return the answers to `operations`, without `extra["seen"]`, as results, the most relevant first."""
         return [self.shown(one) for answer in answers for one in self._unseen(answer, query)]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
@@ -167,11 +158,7 @@ class ScopeStore:
         return data
 
     def made(self, kind: type[AnyRecord], data: Mapping[str, Any]) -> AnyRecord:
-        """Return data as a record of one kind, as `write` would store it.
-
-        Raises:
-            ValueError: If it is not valid; the message names the field and the fix.
-        """
+        """Return data as a record of one kind, as `write` would store it; a `ValueError` names field and fix."""
         record = checked(self.scope, self.complete({"kind": kind.model_fields["kind"].default, **data}))
         assert isinstance(record, kind)  # noqa: S101 - narrows for the type checker
         return record
@@ -181,20 +168,13 @@ class ScopeStore:
         return scope_namespace(user_id, self.scope)
 
     async def _room(self, user_id: str, records: Sequence[Any]) -> None:
-        """Check the storage quotas of the policy.
-
-        Raises:
-            MemoryFull: If they leave no room for the records.
-        """
+        """Raise `MemoryFull` if the storage quotas of the policy leave no room for the records."""
         await make_room(self.store, user_id, self._policy.quotas, records)
 
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
-        """Write records that are new or changed; an existing one keeps its first date.
+        """Write new or changed records, none trusted more than its sources; existing ones keep their first date.
 
-        None is trusted more than its sources.
-
-        Args:
-            dated: Whether they have a date of their own; if not, their date does not make them differ.
+        Without a date of their own (`dated`), their date does not make them differ.
         """
 
         await self._room(user_id, records)
@@ -302,12 +282,7 @@ async def question_of(store: BaseStore, query: MemoryQuery) -> Question | None:
 
 
 def in_order(answer: Any, wanted: int) -> Sequence[RecallHit | Item]:
-    """Return a store's answer in display order, the most relevant first.
-
-    Args:
-        answer: The result of a recall, items, or one item; None for nothing.
-        wanted: Number of records to rank, at most.
-    """
+    """Return a recall, items, an item or nothing in display order, the most relevant of `wanted` records first."""
     if isinstance(answer, Recall):
         return distinct(in_favour(answer.found), wanted)
     if answer is None:
@@ -332,11 +307,7 @@ def model_of(place: str, data: Mapping[str, Any]) -> type[Record]:
 
 
 def checked(place: str, data: Mapping[str, Any]) -> Record:
-    """Return data as a record of a scope or of the place of pending turns.
-
-    Raises:
-        ValueError: If it is not valid; the message names the field and the fix.
-    """
+    """Return data as a record of a scope or of pending turns; a `ValueError` names the wrong field and the fix."""
     record = model_of(place, data)
     try:
         return record.model_validate(dict(data))

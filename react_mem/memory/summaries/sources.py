@@ -257,11 +257,7 @@ messages of a conversation join once these have been summed up.
 
 @dataclass(frozen=True)
 class Fold:
-    """Group of items that becomes one summary.
-
-    Args:
-        master: The master that it updates; None where it is a new summary.
-    """
+    """Group of items, in the order of the conversation, that becomes one summary, or updates the master."""
 
     entries: tuple[ChainEntry, ...]
     level: SummaryLevel
