@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from react_mem.memory.context.briefing_parts import HEADING_TOKENS, BriefingEntry, BriefingPart, PromptBlock, briefing
 from react_mem.memory.context.dialogue import (
     ThreadTurn,
     Verbatim,
@@ -16,7 +15,15 @@ from react_mem.memory.context.dialogue import (
     render_summaries,
     visible,
 )
-from react_mem.memory.context.found_memory import FoundMemory, render_line
+from react_mem.memory.context.found_memory import (
+    HEADING_TOKENS,
+    BriefingEntry,
+    BriefingPart,
+    FoundMemory,
+    PromptBlock,
+    briefing,
+    render_line,
+)
 from react_mem.memory.context.layout import MIN_MESSAGE_TOKENS, Frame, Layout
 from react_mem.memory.context.memories import render_found, render_profile
 from react_mem.memory.context.outline_lines import outline_in, render_outline

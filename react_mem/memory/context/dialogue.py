@@ -11,8 +11,7 @@ from itertools import accumulate, pairwise
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
 from pydantic import ValidationError
 
-from react_mem.memory.context.briefing_parts import PromptBlock
-from react_mem.memory.context.found_memory import SUMMARY_ID, render_message
+from react_mem.memory.context.found_memory import SUMMARY_ID, PromptBlock, render_message
 from react_mem.memory.llm.answers import fence, flat
 from react_mem.memory.llm.budget import MESSAGE_TOKENS, count_lines, count_tokens, cut_to, message_tokens, takes_more
 from react_mem.memory.merging.transcript import is_users

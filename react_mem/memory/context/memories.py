@@ -6,8 +6,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from react_mem.memory.context.briefing_parts import HEADING_TOKENS, BriefingEntry, BriefingPart, PromptBlock
-from react_mem.memory.context.found_memory import MAX_LINE_CHARS, MAX_PARTNER_CHARS, FoundMemory, profile_lines
+from react_mem.memory.context.found_memory import (
+    HEADING_TOKENS,
+    MAX_LINE_CHARS,
+    MAX_PARTNER_CHARS,
+    BriefingEntry,
+    BriefingPart,
+    FoundMemory,
+    PromptBlock,
+    profile_lines,
+)
 from react_mem.memory.language import denial_of, is_question, statements_in
 from react_mem.memory.language.statements import cue
 from react_mem.memory.language.terms import index_terms

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from react_mem.memory.context.briefing_parts import HEADING_TOKENS, BriefingEntry, BriefingPart, PromptBlock
+from react_mem.memory.context.found_memory import HEADING_TOKENS, BriefingEntry, BriefingPart, PromptBlock
 from react_mem.memory.language import length
 from react_mem.memory.llm.answers import flat
 from react_mem.memory.llm.budget import LineTokens

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.context.briefing_parts import PromptBlock
-from react_mem.memory.context.found_memory import FoundMemory
+from react_mem.memory.context.found_memory import FoundMemory, PromptBlock
 from react_mem.memory.context.memories import render_found
 from react_mem.memory.llm.budget import count_lines
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
