@@ -11,6 +11,8 @@ from react_mem.memory.context.dialogue import (
     Verbatim,
     chain_of,
     fit,
+    outline_in,
+    render_outline,
     render_pages,
     render_summaries,
     visible,
@@ -26,7 +28,6 @@ from react_mem.memory.context.found_memory import (
 )
 from react_mem.memory.context.layout import MIN_MESSAGE_TOKENS, Frame, Layout
 from react_mem.memory.context.memories import render_found, render_profile
-from react_mem.memory.context.outline_lines import outline_in, render_outline
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.llm.budget import LineTokens, Section, allocate, beside_outline, count_tokens, outline_room
 from react_mem.memory.merging.transcript import message_record_id, text_of

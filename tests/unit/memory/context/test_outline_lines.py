@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 
 from react_mem.memory.context import Frame, Section, Window, assemble
-from react_mem.memory.context.outline_lines import outline_in, render_outline
+from react_mem.memory.context.dialogue import outline_in, render_outline
 from react_mem.memory.llm.budget import LineTokens
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
