@@ -39,9 +39,13 @@ from react_mem.memory.model.shown import MemoryDetail, MemoryItem, MemoryPage, M
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.divided_store import divided, recall
 from react_mem.memory.retrieval.graph_reading import MemoryGraph, with_linked, with_links
-from react_mem.memory.retrieval.instructions import instruction_operations, instructions_of
-from react_mem.memory.retrieval.outline import outline_of, outline_operations
-from react_mem.memory.retrieval.reranking import rerank
+from react_mem.memory.retrieval.outline import (
+    instruction_operations,
+    instructions_of,
+    outline_of,
+    outline_operations,
+    rerank,
+)
 from react_mem.memory.rights import erasure, forgetting, hidden, holds, portability
 from react_mem.memory.rights.conversations_shown import (
     AnswerSources,

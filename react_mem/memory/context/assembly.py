@@ -35,8 +35,7 @@ from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
-from react_mem.memory.retrieval.instructions import INSTRUCTION
-from react_mem.memory.retrieval.outline import OUTLINE, shown_of
+from react_mem.memory.retrieval.outline import INSTRUCTION, OUTLINE, shown_of
 from react_mem.memory.summaries.sources import shown
 from react_mem.prompts import load_prompt
 

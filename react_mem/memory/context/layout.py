@@ -29,8 +29,7 @@ from react_mem.memory.merging.transcript import is_users, message_record_id, tex
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.retrieval.instructions import ASKS_STANDING
-from react_mem.memory.retrieval.outline import ASKS_WHOLE
+from react_mem.memory.retrieval.outline import ASKS_STANDING, ASKS_WHOLE
 from react_mem.prompts import load_prompt
 
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
