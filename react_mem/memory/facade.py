@@ -83,8 +83,7 @@ from react_mem.memory.scopes import (
     SemanticMemoryStore,
     StateMemoryStore,
 )
-from react_mem.memory.scopes.bound import BoundMemory
-from react_mem.memory.scopes.scope import question_of
+from react_mem.memory.scopes.scope import BoundMemory, question_of
 from react_mem.memory.store.attachments import bytes_of, read_attachment
 from react_mem.memory.store.audit.audit_entries import ALL, AuditAction
 from react_mem.memory.store.audit.audit_log import note_action
