@@ -49,7 +49,7 @@ def prompt_of(question: str, results: Sequence[MemoryResultItem], turn_of: Calla
     text = assembled.layout["retrieved"]
     items = assembled.memories.items
     shown = {item.id for item in items}
-    parts = [*(part for item in items for part in item.fragments), *assembled.outline.parts]
+    parts = [*(part for item in items for part in item.fragments), *assembled.outline.items]
     shown |= {part.id for part in parts if _stands_in(part, text)}
     return Prompt(frozenset(filter(None, map(turn_of, shown))), count_tokens(text))
 

@@ -35,14 +35,21 @@ from react_mem.memory.model.receipt import Change, Receipt, write
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.divided_store import divided, recall
 from react_mem.memory.retrieval.graph_reading import MemoryGraph, with_linked, with_links
-from react_mem.memory.retrieval.instructions import instruction_operations, instructions_of
-from react_mem.memory.retrieval.outline import outline_of, outline_operations
-from react_mem.memory.retrieval.reranking import rerank
+from react_mem.memory.retrieval.outline import (
+    instruction_operations,
+    instructions_of,
+    outline_of,
+    outline_operations,
+    rerank,
+)
 from react_mem.memory.rights import forgetting
 from react_mem.memory.rights.erasure import Erasure
 from react_mem.memory.rights.feedback import FeedbackCalls
 from react_mem.memory.rights.hidden import HiddenMemories
-from react_mem.memory.rights.holdings_shown import ConversationViews, HoldingViews
+from react_mem.memory.rights.holdings_shown import (
+    ConversationViews,
+    HoldingViews,
+)
 from react_mem.memory.rights.holds import LegalHolds
 from react_mem.memory.rights.portability import Portability
 from react_mem.memory.rights.receipts import SignedReceipt, sign
@@ -59,8 +66,7 @@ from react_mem.memory.scopes import (
     SemanticMemoryStore,
     StateMemoryStore,
 )
-from react_mem.memory.scopes.bound import BoundMemory
-from react_mem.memory.scopes.scope import question_of
+from react_mem.memory.scopes.scope import BoundMemory, question_of
 from react_mem.memory.store.attachments import bytes_of, read_attachment
 from react_mem.memory.store.audit.audit_log import AuditAction, note_action
 from react_mem.memory.store.listing import latest_first, revision_of

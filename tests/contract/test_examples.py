@@ -36,7 +36,7 @@ from react_mem.memory.scopes import (
     SemanticMemoryStore,
     StateMemoryStore,
 )
-from react_mem.memory.scopes.bound import BoundMemory
+from react_mem.memory.scopes.scope import BoundMemory
 from react_mem.memory.store.postgres import MemoryStore
 from tests.contract.conftest import INLINE
 from tests.support.scripted_model import ScriptedModel

@@ -6,31 +6,36 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from react_mem.memory.context.briefing_parts import HEADING_TOKENS, BriefingEntry, BriefingPart, briefing
 from react_mem.memory.context.dialogue import (
-    PageBlock,
-    SummaryBlock,
     ThreadTurn,
     Verbatim,
     chain_of,
     fit,
+    outline_in,
+    render_outline,
     render_pages,
     render_summaries,
     visible,
 )
-from react_mem.memory.context.found_memory import FoundMemory, render_line
+from react_mem.memory.context.found_memory import (
+    HEADING_TOKENS,
+    BriefingEntry,
+    BriefingPart,
+    FoundMemory,
+    PromptBlock,
+    briefing,
+    render_line,
+)
 from react_mem.memory.context.layout import MIN_MESSAGE_TOKENS, Frame, Layout
-from react_mem.memory.context.memories import MemoryBlock, render_found, render_profile
-from react_mem.memory.context.outline_lines import OutlineBlock, outline_in, render_outline
+from react_mem.memory.context.memories import render_found, render_profile
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.llm.budget import LineTokens, Section, allocate, beside_outline, count_tokens, outline_room
 from react_mem.memory.merging.transcript import message_record_id, text_of
-from react_mem.memory.model.concepts import ContextChain
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
-from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
-from react_mem.memory.retrieval.instructions import INSTRUCTION
-from react_mem.memory.retrieval.outline import OUTLINE, shown_of
+from react_mem.memory.retrieval.outline import INSTRUCTION, OUTLINE, shown_of
 from react_mem.memory.summaries.sources import shown
 from react_mem.prompts import load_prompt
 
@@ -44,14 +49,10 @@ _SAYS_MORE = 1.5
 """Maximum length of a message, relative to its instruction, that says nothing else."""
 
 
-def render_instructions(results: Sequence[MemoryResultItem], room: int, counts: LineTokens) -> MemoryBlock:
-    """Render the standing instructions and preferences of the user, word for word.
-
-    Args:
-        results: Results of `Memory.read`.
-        room: The tokens of all memories.
-        counts: Token counts by line.
-    """
+def render_instructions(
+    results: Sequence[MemoryResultItem], room: int, counts: LineTokens
+) -> PromptBlock[MemoryResultItem]:
+    """Render the standing instructions and preferences of the user, word for word, in a share of all memories' room."""
     found = [item for item in results if item.source == INSTRUCTION]
     left = room // _SHARE - HEADING_TOKENS[BriefingPart.INSTRUCTIONS]
     entries: list[BriefingEntry] = []
@@ -62,7 +63,7 @@ def render_instructions(results: Sequence[MemoryResultItem], room: int, counts: 
             left -= counts[line]
             entries.append(BriefingEntry(BriefingPart.INSTRUCTIONS, line))
             items.append(item)
-    return MemoryBlock(entries, items, len(found) - len(items))
+    return PromptBlock.of(entries, items, len(found) - len(items))
 
 
 def told_by(instructions: Sequence[MemoryResultItem]) -> frozenset[str]:
@@ -94,7 +95,6 @@ class Assembled:
         layout: Layout of the prompt; with the thread it determines the prompt.
         memories: The memories in it.
         outline: The outline of the past conversations, where the question asks for one.
-        pages: The pages of the web in it.
         tokens: Tokens of each section.
         budget: Maximum tokens of each section, given the others.
         dropped: Items that did not fit, by section: fields, pages, memories, summaries, messages.
@@ -105,9 +105,8 @@ class Assembled:
     """
 
     layout: Layout
-    memories: MemoryBlock
-    outline: OutlineBlock
-    pages: PageBlock
+    memories: PromptBlock[MemoryResultItem]
+    outline: PromptBlock[Fragment]
     tokens: dict[Section, int]
     budget: dict[Section, int]
     dropped: dict[Section, int]
@@ -115,64 +114,6 @@ class Assembled:
     missing: dict[str, str] = field(default_factory=dict)
     texts: dict[Section, str] = field(default_factory=dict)
     ids: dict[Section, list[str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    """Sections of the prompt other than the system prompt and the question."""
-
-    profile: MemoryBlock
-    memories: MemoryBlock
-    outline: OutlineBlock
-    pages: PageBlock
-    earlier: SummaryBlock
-    verbatim: Verbatim
-
-    def tokens(self, frame: Frame, counts: LineTokens) -> dict[Section, int]:
-        """Return the tokens of each section."""
-        return {
-            Section.SYSTEM: frame.system_tokens,
-            Section.TOOLS: frame.tool_tokens,
-            Section.PROFILE: _tokens(counts, "memories", self.profile.briefing),
-            Section.QUESTION: frame.question[0],
-            Section.WEB_PAGES: _tokens(counts, "web_pages", self.pages.text),
-            Section.MEMORIES: _tokens(counts, "memories", self.memories.briefing, after=self.profile.briefing),
-            Section.OUTLINE: _tokens(
-                counts, "memories", briefing(self.outline.entries), after=(self.profile + self.memories).text
-            ),
-            Section.SUMMARIES: _tokens(counts, "summaries", self.earlier.text),
-            Section.CONVERSATION: self.verbatim.tokens,
-        }
-
-    def texts(self) -> dict[Section, str]:
-        """Return the texts of the retrieved sections."""
-        return {
-            Section.PROFILE: self.profile.briefing,
-            Section.WEB_PAGES: self.pages.text,
-            Section.MEMORIES: self.memories.briefing,
-            Section.OUTLINE: briefing(self.outline.entries),
-            Section.SUMMARIES: self.earlier.text,
-        }
-
-    def ids(self) -> dict[Section, list[str]]:
-        """Return the records in these sections."""
-        return {
-            Section.PROFILE: [item.id for item in self.profile.items],
-            Section.MEMORIES: [item.id for item in self.memories.items],
-            Section.OUTLINE: [part.id for part in self.outline.parts],
-            Section.SUMMARIES: sorted(self.earlier.ids),
-        }
-
-    def dropped(self, frame: Frame, turns: Sequence[ThreadTurn]) -> dict[Section, int]:
-        """Return the number of items that did not fit, by section."""
-        return {
-            Section.PROFILE: self.profile.dropped,
-            Section.WEB_PAGES: self.pages.dropped,
-            Section.MEMORIES: self.memories.dropped,
-            Section.OUTLINE: self.outline.dropped,
-            Section.SUMMARIES: self.earlier.dropped,
-            Section.CONVERSATION: _missing(frame, turns, self.verbatim),
-        }
 
 
 def assemble(
@@ -235,15 +176,35 @@ def assemble(
     verbatim = fit(turns, frame.now, budget[Section.CONVERSATION]) if bounded else whole
     found_pages = render_pages(pages, _lines("web_pages", budget[Section.WEB_PAGES]))
     earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]))
-    said = _said(frame, found, verbatim, session_id) | earlier.ids
+    said = _said(frame, found, verbatim, session_id) | {entry.id for entry in earlier.items}
     new = [one for one in tellable if not _is_said(one.item, said, verbatim.first, session_id)]
     if len(new) < len(tellable) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
         room_for = min(_lines("memories", budget[Section.MEMORIES], after=profile.briefing), cap)
         memories, outline = _remembered(new, material, (room_for, most), question, favoured, counts)
-    chosen = _Chosen(profile, memories, outline, found_pages, earlier, verbatim)
-    tokens = chosen.tokens(frame, counts)
+    # of each section the text, the form, what stands before it under this form, and how many did not fit
+    sections = {
+        Section.PROFILE: (profile.briefing, "memories", "", profile.dropped),
+        Section.WEB_PAGES: (found_pages.text, "web_pages", "", found_pages.dropped),
+        Section.MEMORIES: (memories.briefing, "memories", profile.briefing, memories.dropped),
+        Section.OUTLINE: (outline.briefing, "memories", (profile + memories).text, outline.dropped),
+        Section.SUMMARIES: (earlier.text, "summaries", "", earlier.dropped),
+    }
+    tokens = {
+        Section.SYSTEM: frame.system_tokens,
+        Section.TOOLS: frame.tool_tokens,
+        Section.PROFILE: profile_tokens,
+        Section.QUESTION: frame.question[0],
+        **{section: _tokens(counts, form, text, after=before) for section, (text, form, before, _) in sections.items()},
+        Section.CONVERSATION: verbatim.tokens,
+    }
     left = max(frame.available - sum(tokens.values()), 0)
-    layout = _layout(frame, chosen, left, bounded=bounded)
+    texts = {
+        "web_pages": found_pages.text,
+        "memories": briefing([*profile.entries, *memories.entries, *outline.entries]),
+        "summaries": earlier.text,
+    }
+    layout = _layout(frame, texts, verbatim, left, bounded=bounded)
+    _note(layout, memories.items, searched=bool(found_pages.items))
     gone: frozenset[str] = getattr(results, "forgotten", frozenset())
     if forgotten := [str(m.id) for m in frame.thread if gone and message_record_id(session_id, m) in gone]:
         layout["forgotten"] = forgotten
@@ -251,14 +212,19 @@ def assemble(
         layout=layout,
         memories=profile + memories,
         outline=outline,
-        pages=found_pages,
         tokens=tokens,
         budget={**tokens, **_limits(frame, room, budget), Section.WORKING_MEMORY: left},
-        dropped=chosen.dropped(frame, turns),
+        dropped={section: dropped for section, (*_, dropped) in sections.items()}
+        | {Section.CONVERSATION: _missing(frame, turns, verbatim)},
         cut=frame.question[1],
         missing={"summaries": unreadable} if unreadable else {},
-        texts=chosen.texts(),
-        ids=chosen.ids(),
+        texts={section: text for section, (text, *_) in sections.items()},
+        ids={
+            Section.PROFILE: [item.id for item in profile.items],
+            Section.MEMORIES: [item.id for item in memories.items],
+            Section.OUTLINE: [part.id for part in outline.items],
+            Section.SUMMARIES: sorted(entry.id for entry in earlier.items),
+        },
     )
 
 
@@ -269,16 +235,10 @@ def _remembered(
     question: str,
     favoured: Collection[str],
     counts: LineTokens,
-) -> tuple[MemoryBlock, OutlineBlock]:
+) -> tuple[PromptBlock[MemoryResultItem], PromptBlock[Fragment]]:
     """Return the memories that fit, and the outline that takes most of their room where there is one.
 
-    Args:
-        found: The candidate memories.
-        material: The material of an outline.
-        rooms: The tokens for both, and the tokens that they would have without the profile and instructions.
-        question: The question.
-        favoured: The scopes that it asks for.
-        counts: Token counts by line.
+    `rooms` are the tokens for both, and those that they would have without the profile and instructions.
     """
     room, most = rooms
     outline = render_outline(material, outline_room(room, most), counts)
@@ -300,33 +260,33 @@ def _limits(frame: Frame, room: int, budget: Mapping[Section, int]) -> dict[Sect
     return {**limits, Section.MEMORIES: min(limits[Section.MEMORIES], most)}
 
 
-def _layout(frame: Frame, chosen: _Chosen, left: int, *, bounded: bool) -> Layout:
-    remembered = briefing([*chosen.profile.entries, *chosen.memories.entries, *chosen.outline.entries])
-    texts = {"web_pages": chosen.pages.text, "memories": remembered, "summaries": chosen.earlier.text}
-    blocks = (form.format(**{name: texts[name]}) for name, form in _FORMS.items() if texts[name])
+def _layout(frame: Frame, texts: Mapping[str, str], verbatim: Verbatim, left: int, *, bounded: bool) -> Layout:
     # the latest steps stay as they are, one more may come before older ones are compressed, and the notes on those
     parts = frame.policy.context.keep_raw_steps + 2
-    layout = Layout(
-        retrieved="\n\n".join(blocks),
-        first=str(frame.thread[chosen.verbatim.first].id) if bounded else "",
-        whole=str(frame.thread[chosen.verbatim.whole].id) if bounded else "",
+    return Layout(
+        retrieved="\n\n".join(form.format(**texts) for name, form in _FORMS.items() if texts[name]),
+        first=str(frame.thread[verbatim.first].id) if bounded else "",
+        whole=str(frame.thread[verbatim.whole].id) if bounded else "",
         question_tokens=frame.question_cap,
         result_tokens=max(left // parts, MIN_MESSAGE_TOKENS) if frame.window.known else None,
         step_tokens=left,
     )
-    if used := [item.id for item in chosen.memories.items][:_MAX_USED]:
-        layout["used"] = used
-    if skills := [item for item in chosen.memories.items if item.scope is MemoryScope.PROCEDURAL]:
+
+
+def _note(layout: Layout, items: Sequence[MemoryResultItem], *, searched: bool) -> None:
+    """Note in a layout the memories, skills and pages that the prompt shows."""
+    if items:
+        layout["used"] = [item.id for item in items[:_MAX_USED]]
+    if skills := [item for item in items if item.scope is MemoryScope.PROCEDURAL]:
         layout["offered"] = [skill.id for skill in skills]
         told = ((str(skill.payload.get("task_type") or ""), skill.payload.get("tool_sops")) for skill in skills)
         if kinds := {kind: [str(step["tool"]) for step in sops] for kind, sops in told if kind and sops}:
             layout["kinds"] = kinds
-    if chosen.pages.pages:
+    if searched:
         layout["searched"] = True
-    return layout
 
 
-def _earlier(chain: ContextChain | None, verbatim: Verbatim, max_tokens: int) -> SummaryBlock:
+def _earlier(chain: ContextChain | None, verbatim: Verbatim, max_tokens: int) -> PromptBlock[ChainEntry]:
     return render_summaries(shown(chain, verbatim.first) if chain else [], max_tokens)
 
 
@@ -348,11 +308,7 @@ def _said(frame: Frame, found: Sequence[MemoryResultItem], verbatim: Verbatim, s
 def _is_said(item: MemoryResultItem, said: set[str], first: int, session_id: str) -> bool:
     """Return true if the prompt already shows a memory word for word, or everything that a summary stands for.
 
-    Args:
-        item: The memory.
-        said: The records that the prompt shows.
-        first: The place in the conversation from which on it shows everything.
-        session_id: The conversation.
+    The prompt shows the records `said`, and the conversation from the place `first` on.
     """
     if item.id in said or item.source != SUMMARY.name:
         return item.id in said

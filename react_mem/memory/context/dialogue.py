@@ -1,25 +1,43 @@
-"""Dialogue in the prompt: the latest turns word for word, summaries of earlier ones, and web pages."""
+"""Dialogue in the prompt: latest turns word for word, summaries and an outline of earlier ones, and web pages."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
 from pydantic import ValidationError
 
-from react_mem.memory.context.found_memory import SUMMARY_ID, render_message
+from react_mem.memory.context.found_memory import (
+    HEADING_TOKENS,
+    SUMMARY_ID,
+    BriefingEntry,
+    BriefingPart,
+    PromptBlock,
+    render_message,
+)
+from react_mem.memory.language import length
 from react_mem.memory.llm.answers import fence, flat
-from react_mem.memory.llm.budget import MESSAGE_TOKENS, count_lines, count_tokens, cut_to, message_tokens, takes_more
+from react_mem.memory.llm.budget import (
+    MESSAGE_TOKENS,
+    LineTokens,
+    count_lines,
+    count_tokens,
+    cut_to,
+    message_tokens,
+    takes_more,
+)
 from react_mem.memory.merging.transcript import is_users
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
-from react_mem.memory.model.interface import MemoryResultItem
+from react_mem.memory.model.interface import Fragment, MemoryResultItem
 from react_mem.memory.model.kinds import CHAIN
 from react_mem.memory.model.origins import LABELS, Origin
+from react_mem.memory.retrieval.outline import OUTLINE
 from react_mem.prompts import load_prompt
 
 _CUT_EARLIER, _CUT_CURRENT = load_prompt("cut_message"), load_prompt("cut_current")
@@ -33,14 +51,7 @@ _NUMBER_TOKENS = 10
 
 @dataclass(frozen=True)
 class ThreadTurn:
-    """An earlier turn of a thread, with its tokens.
-
-    Args:
-        start: The place of its first message.
-        end: The place after its last one.
-        tokens: Its tokens as a whole.
-        said_tokens: Its tokens without the steps of the agent.
-    """
+    """An earlier turn of a thread: its places, the end excluded, and its tokens with and without the agent's steps."""
 
     start: int
     end: int
@@ -69,13 +80,7 @@ def current_start(thread: Sequence[AnyMessage]) -> int:
 
 
 def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: int) -> list[ThreadTurn]:
-    """Return the turns before the current one, the newest first.
-
-    Args:
-        thread: The messages of the conversation.
-        turns: How many turns to show, the current one included; None for all.
-        max_chars: Maximum characters of a message of an earlier turn.
-    """
+    """Return the turns before the current one, the newest first; `turns` counts the current one, None is all."""
     starts: list[int] = []
     for place in range(len(thread) - 1, -1, -1):
         if is_users(thread[place]):
@@ -90,16 +95,10 @@ def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: in
 
 
 def _measured(thread: Sequence[AnyMessage], start: int, end: int, max_chars: int) -> ThreadTurn:
-    said = done = 0
-    for message in thread[start:end]:
-        if isinstance(message, SystemMessage):
-            continue
-        tokens = message_tokens(bounded(message, max_chars))
-        if is_step(message):
-            done += tokens
-        else:
-            said += tokens
-    return ThreadTurn(start, end, said + done, said)
+    shown = (message for message in thread[start:end] if not isinstance(message, SystemMessage))
+    counted = [(message_tokens(bounded(message, max_chars)), is_step(message)) for message in shown]
+    said = sum(tokens for tokens, step in counted if not step)
+    return ThreadTurn(start, end, sum(tokens for tokens, _ in counted), said)
 
 
 def fit(turns: Sequence[ThreadTurn], now: int, max_tokens: int) -> Verbatim:
@@ -123,19 +122,10 @@ def fit(turns: Sequence[ThreadTurn], now: int, max_tokens: int) -> Verbatim:
 
 
 def visible(thread: Sequence[AnyMessage], first: int, whole: int) -> list[int]:
-    """Return the places of the shown messages; the caller's instructions always stay.
-
-    Args:
-        thread: The messages of the conversation.
-        first: The place of the first message that is shown.
-        whole: The place from which on the agent's steps are shown as well.
-    """
+    """Return the places of the shown messages (see `Verbatim`); the caller's instructions always stay."""
     before = [place for place, message in enumerate(thread[:first]) if is_instruction(message)]
-    return [
-        *before,
-        *(place for place in range(first, whole) if not is_step(thread[place])),
-        *range(whole, len(thread)),
-    ]
+    said = [place for place in range(first, whole) if not is_step(thread[place])]
+    return [*before, *said, *range(whole, len(thread))]
 
 
 def is_instruction(message: BaseMessage) -> bool:
@@ -205,21 +195,6 @@ _MAX_CHARS = 4_000
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class SummaryBlock:
-    """Rendered summaries of a chain.
-
-    Args:
-        text: One summary a line, the oldest first; empty where there is none.
-        ids: The records in it.
-        dropped: How many did not fit.
-    """
-
-    text: str = ""
-    ids: frozenset[str] = frozenset()
-    dropped: int = 0
-
-
 def chain_of(results: Sequence[MemoryResultItem], session_id: str) -> tuple[ContextChain | None, str]:
     """Return the summary chain of a conversation among `results`, and why it cannot be read.
 
@@ -238,7 +213,7 @@ def chain_of(results: Sequence[MemoryResultItem], session_id: str) -> tuple[Cont
         return None, f"cannot be read: {fields} are not as expected"
 
 
-def render_summaries(entries: Sequence[ChainEntry], max_tokens: int) -> SummaryBlock:
+def render_summaries(entries: Sequence[ChainEntry], max_tokens: int) -> PromptBlock[ChainEntry]:
     """Render the summaries and messages of a chain (the oldest first) within a number of tokens.
 
     Where not all of it fits, entries that stand for the fewest messages go first, the oldest before the newer.
@@ -251,7 +226,7 @@ def render_summaries(entries: Sequence[ChainEntry], max_tokens: int) -> SummaryB
         kept.add(place)
         max_tokens -= cost
     text = "\n".join(lines[place] for place in sorted(kept))
-    return SummaryBlock(text, frozenset(entries[place].id for place in kept), len(entries) - len(kept))
+    return PromptBlock(text, [entries[place] for place in sorted(kept)], len(entries) - len(kept))
 
 
 def _line(entry: ChainEntry) -> str:
@@ -279,33 +254,11 @@ _MIN_TOKENS = 40
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-@dataclass(frozen=True)
-class PageBlock:
-    """Rendered web pages.
-
-    Args:
-        text: One page a line, the most relevant last; empty where there is none.
-        pages: The pages in it, the best first.
-        dropped: How many did not fit.
-    """
-
-    text: str = ""
-    pages: tuple[WebPage, ...] = ()
-    dropped: int = 0
-
-
-def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PageBlock:
-    """Render web pages for the prompt.
+def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PromptBlock[WebPage]:
+    """Render web pages, given the best first, for the prompt.
 
     Each has its address, its title and a few words; the rest of the room is shared equally, and unused shares go to the
     next page. Where not even the few words fit, the least relevant is left out first.
-
-    Args:
-        pages: The best first.
-        max_tokens: The budget, in tokens.
-
-    Returns:
-        The block.
     """
     heads = [_head(page) for page in pages]
     # once more as a whole: what is not a mark in one part may end in another
@@ -317,10 +270,104 @@ def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PageBlock:
         cut = cut_to(line, need + spare // (count - place) - 1)
         spare -= count_lines(cut) - need
         kept.append(cut)
-    return PageBlock("\n".join(reversed(kept)), tuple(pages[:count]), len(pages) - count)
+    return PromptBlock("\n".join(reversed(kept)), pages[:count], len(pages) - count)
 
 
 def _head(page: WebPage) -> str:
     date = page.published if _DAY.fullmatch(page.published) else f"read {page.fetched_at.date().isoformat()}"
     title = flat(page.title, _MAX_HEAD_CHARS)
     return f"- [web page {date}, {flat(page.url, _MAX_HEAD_CHARS)}] {LABELS[Origin.WEB]}{f'{title}: ' if title else ''}"
+
+
+# Outline of past conversations in the prompt: an exchange a line, by day, the oldest first.
+
+_WIDTHS = ((160, 100), (60, 44))
+"""Characters of the user's words and of the answer where all exchanges fit so, and where they do not."""
+
+_SUMMARY_CHARS = 300
+_NAME_CHARS = 40
+
+_SUMMARIES_SHARE = 3
+"""Divisor of the room for summaries: a third at most, since each stands for its exchanges."""
+
+_DENSE = 0.4
+"""Words per character from which a script has no letters: two of its characters say as much as five letters."""
+
+
+@dataclass(frozen=True)
+class _OutlineLine:
+    at: str
+    text: str
+    parts: tuple[Fragment, ...] = ()
+
+    @property
+    def day(self) -> str:
+        return f"({self.at[:10]})"
+
+
+def outline_in(results: Sequence[MemoryResultItem]) -> Mapping[str, Any] | None:
+    """Return the outline among the results of a read; None where none was asked for."""
+    return next((item.payload for item in results if item.source == OUTLINE), None)
+
+
+def render_outline(outline: Mapping[str, Any] | None, max_tokens: int, counts: LineTokens) -> PromptBlock[Fragment]:
+    """Render an outline (of `outline_in`): its most relevant exchanges that fit, in chronological order."""
+    if outline is None:
+        return PromptBlock()
+    room = max_tokens - HEADING_TOKENS[BriefingPart.OUTLINE]
+    exchanges = outline["exchanges"]
+    told = (f"{flat(one['name'], _NAME_CHARS)} since {one['since'][:10]}" for one in outline.get("concepts") or ())
+    named = f"- [spoken of] {', '.join(told)}" if outline.get("concepts") else ""
+    if counts[named] > room // _SUMMARIES_SHARE:
+        named = ""
+    room -= counts[named]
+    summed_up = _that_fit([_summary(one) for one in outline["summaries"]], room // _SUMMARIES_SHARE, counts)
+    room -= sum(counts[line] for line in [one.text for one in summed_up] + list({one.day for one in summed_up}))
+    kept: list[_OutlineLine] = []
+    for widths in _WIDTHS:
+        kept = _that_fit([_exchange(one, *widths) for one in exchanges], room, counts)
+        if len(kept) == len(exchanges):
+            break
+    if not kept:
+        return PromptBlock(dropped=len(exchanges))
+    text: list[str] = [named] if named else []
+    day = ""
+    for line in sorted([*summed_up, *kept], key=lambda line: line.at):
+        if line.day != day:
+            day = line.day
+            text.append(day)
+        text.append(line.text)
+    entry = BriefingEntry(BriefingPart.OUTLINE, "\n".join(text))
+    return PromptBlock.of([entry], [part for line in kept for part in line.parts], len(exchanges) - len(kept))
+
+
+def _that_fit(lines: Sequence[_OutlineLine], room: int, counts: LineTokens) -> list[_OutlineLine]:
+    kept: list[_OutlineLine] = []
+    days: set[str] = set()
+    for line in lines:
+        cost = counts[line.text] + (0 if line.day in days else counts[line.day])
+        if cost > room:
+            break
+        room -= cost
+        days.add(line.day)
+        kept.append(line)
+    return kept
+
+
+def _exchange(one: Mapping[str, str], said_chars: int, answer_chars: int) -> _OutlineLine:
+    said = _short(one["said"] or one["shown"], said_chars)
+    text = f"- {'' if one['said'] else LABELS[Origin.QUOTED]}{said}"
+    parts = [Fragment(id=one["id"], role="user", content=said)]
+    if "answer" in one:
+        answer = _short(one["answer"], answer_chars)
+        text += f" ({answer})" if one["role"] == "assistant" else f" ({one['role']}: {answer})"
+        parts.append(Fragment(id=one["answer_id"], role=one["role"], content=answer))
+    return _OutlineLine(one["at"], text, tuple(parts))
+
+
+def _summary(one: Mapping[str, str]) -> _OutlineLine:
+    return _OutlineLine(one["at"], f"- [summary of {one['covers']} messages] {_short(one['text'], _SUMMARY_CHARS)}")
+
+
+def _short(text: str, limit: int) -> str:
+    return flat(text, limit // 2 if length(text) > _DENSE * len(text) else limit)

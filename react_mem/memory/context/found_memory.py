@@ -1,22 +1,119 @@
-"""Retrieved memory in a prompt: its line, its origin label and its texts for comparison."""
+"""Retrieved memory in a prompt: its part of the briefing, its line, its origin label and its texts for comparison."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from itertools import groupby
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from react_mem.memory.context.briefing_parts import part_of
 from react_mem.memory.language import length
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.own_words import parts
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.answers import flat
+from react_mem.memory.llm.budget import count_lines
 from react_mem.memory.merging.blocks import shown_blocks
-from react_mem.memory.model.interface import Fragment, MemoryDoubt, MemoryResultItem
-from react_mem.memory.model.kinds import FACT, SUMMARY, about_of, origin_of
+from react_mem.memory.model.interface import Fragment, MemoryDoubt, MemoryResultItem, MemoryScope
+from react_mem.memory.model.kinds import DOCUMENT, FACT, MESSAGE, SUMMARY, about_of, origin_of
 from react_mem.memory.model.origins import LABELS, Origin
+from react_mem.prompts import load_prompt
+
+# Parts of the briefing, the section of the prompt with memories, in their order, each under a heading.
+
+
+class BriefingPart(StrEnum):
+    """A part of the briefing, in the order of the prompt; the headings are in `prompts/memory_parts.md`."""
+
+    INSTRUCTIONS = "instructions"
+    PROFILE = "profile"
+    FACTS = "facts"
+    DOCUMENTS = "documents"
+    SAID = "said"
+    EARLIER = "earlier"
+    SKILLS = "skills"
+    OUTLINE = "outline"
+
+
+class BriefingEntry(NamedTuple):
+    """A memory in the prompt: its part of the briefing, and its line with the lines below it."""
+
+    part: BriefingPart
+    text: str
+
+
+def _headings() -> Mapping[BriefingPart, str]:
+    rows = (line.partition(":") for line in load_prompt("memory_parts").splitlines())
+    return {BriefingPart(name): f"# {heading.strip()}" for name, _, heading in rows}
+
+
+HEADINGS = _headings()
+
+HEADING_TOKENS = {part: count_lines(heading) for part, heading in HEADINGS.items()}
+
+_ORDER = {part: place for place, part in enumerate(BriefingPart)}
+
+_PARTS = {
+    MemoryScope.PROFILE: BriefingPart.PROFILE,
+    MemoryScope.DIALOG: BriefingPart.EARLIER,
+    MemoryScope.EPISODIC: BriefingPart.EARLIER,
+    MemoryScope.PROCEDURAL: BriefingPart.SKILLS,
+}
+
+_PARTS_BY_KIND = {
+    DOCUMENT.name: BriefingPart.DOCUMENTS,
+    MESSAGE.name: BriefingPart.SAID,
+}
+
+
+def part_of(item: MemoryResultItem) -> BriefingPart:
+    """Return the part of a memory; a memory of a custom scope stands with the facts."""
+    return _PARTS_BY_KIND.get(item.source) or _PARTS.get(item.scope, BriefingPart.FACTS)
+
+
+def briefing(entries: Iterable[BriefingEntry]) -> str:
+    """Return entries in parts, each under its heading and in its order: of each part the most relevant last."""
+    ordered = sorted(entries, key=lambda entry: _ORDER[entry.part])
+    parts = groupby(ordered, key=lambda entry: entry.part)
+    return "\n".join("\n".join([HEADINGS[part], *(entry.text for entry in among)]) for part, among in parts)
+
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True)
+class PromptBlock(Generic[_Item]):
+    """Rendered section of the prompt.
+
+    Args:
+        text: One list, the most relevant last, as a search tool returns it; empty where there is none.
+        items: What stands in it, the most relevant first.
+        dropped: How many did not fit.
+        entries: The lines of memories by their parts, the most relevant last.
+    """
+
+    text: str = ""
+    items: Sequence[_Item] = ()
+    dropped: int = 0
+    entries: Sequence[BriefingEntry] = ()
+
+    @classmethod
+    def of(cls, entries: Sequence[BriefingEntry], items: Sequence[_Item], dropped: int) -> PromptBlock[_Item]:
+        return cls("\n".join(entry.text for entry in entries), items, dropped, entries)
+
+    def __add__(self, other: PromptBlock[_Item]) -> PromptBlock[_Item]:
+        """Return both, this one first."""
+        entries = [*self.entries, *other.entries]
+        return self.of(entries, [*self.items, *other.items], self.dropped + other.dropped)
+
+    @property
+    def briefing(self) -> str:
+        """The same in parts under headings, as the prompt has it; empty where there is none."""
+        return briefing(self.entries)
+
 
 # A memory as a line of text, for a model or a person: its kind, its date, who vouches for it, and what it says.
 
@@ -193,12 +290,7 @@ _WORD = re.compile(r"\w+")
 
 
 class FoundMemory:
-    """Retrieved memory, rendered once, however often it is chosen.
-
-    Args:
-        item: The memory.
-        times: True to show the time of day with the date.
-    """
+    """Retrieved memory, rendered once, however often it is chosen; `times` shows the time of day with the date."""
 
     def __init__(self, item: MemoryResultItem, *, times: bool = False) -> None:
         self.item = item
@@ -216,8 +308,7 @@ class FoundMemory:
         """Normalised name of its subject; empty where none is named, as of a message."""
         self._beside = [("", *_told("quoted", shown))] if said and shown else []
         self._beside += [(part.id, *_as_said(part)) for part in item.fragments if part.id != item.id]
-        self._line: str | None = None
-        self._sources = 0
+        self._messages = 0
 
     @property
     def linked(self) -> list[str]:
@@ -244,16 +335,15 @@ class FoundMemory:
         """Normalised texts of the neighbouring messages."""
         return [key for id_, key, _ in self._beside if id_ and key]
 
-    @property
+    @cached_property
     def line(self) -> str:
-        if self._line is None:
-            self._line = self.cut(MAX_LINE_CHARS)
-        return self._line
+        return self.cut(MAX_LINE_CHARS)
 
     def stands_for(self, messages: int) -> None:
         """Note how many messages it replaces, which its line tells."""
-        if messages != self._sources:
-            self._sources, self._line = messages, None
+        if messages != self._messages:
+            self._messages = messages
+            self.__dict__.pop("line", None)
 
     def cut(self, limit: int) -> str:
         """Return its line with at most `limit` characters of the text."""
@@ -266,15 +356,12 @@ class FoundMemory:
             doubts=item.doubts,
             times=self._times,
             quoted=self._quoted,
-            messages=self._sources,
+            messages=self._messages,
         )
 
     def beside(self, ids: Collection[str], known: Collection[str]) -> dict[str, str]:
-        """Return the lines of the neighbouring messages by their normalised texts.
-
-        Args:
-            ids: The memories that may have a line of their own.
-            known: Their normalised texts.
+        """Return the lines of the neighbouring messages by their normalised texts, without messages or known texts that
+        may have a line of their own.
         """
         return {key: line for id_, key, line in self._beside if id_ not in ids and key and key not in known}
 

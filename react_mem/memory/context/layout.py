@@ -29,8 +29,7 @@ from react_mem.memory.merging.transcript import is_users, message_record_id, tex
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.retrieval.instructions import ASKS_STANDING
-from react_mem.memory.retrieval.outline import ASKS_WHOLE
+from react_mem.memory.retrieval.outline import ASKS_STANDING, ASKS_WHOLE
 from react_mem.prompts import load_prompt
 
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
@@ -85,7 +84,8 @@ def lay_out(
             provider's cache in one of them holds.
         max_message_chars: Maximum characters of a message of an earlier turn.
     """
-    head = _system(instructions, layout["retrieved"] if layout else "")
+    system = followed_by(instructions, layout["retrieved"] if layout else "")
+    head: list[BaseMessage] = [system if isinstance(system, SystemMessage) else SystemMessage(system)] if system else []
     if layout is None:
         return [*head, *thread]
     thread = _without(thread, frozenset(layout.get("forgotten") or ()))
@@ -118,13 +118,6 @@ def _without(thread: Sequence[AnyMessage], forgotten: Collection[str]) -> Sequen
         if message is not None:
             turn.append(message)
     return [*shown, *thread[now:]]
-
-
-def _system(instructions: str | SystemMessage, retrieved: str) -> list[BaseMessage]:
-    system = followed_by(instructions, retrieved)
-    if isinstance(system, str):
-        return [SystemMessage(system)] if system else []
-    return [system]
 
 
 @overload
@@ -217,7 +210,8 @@ def paired_calls(prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
             if id_ in _NO_ID:
                 id_ = next((call for call, place in waiting.items() if place > latest), id_)
             if (place := waiting.pop(id_, None)) is not None:
-                paired[place] = message if id_ == message.tool_call_id else _answering(message, id_)
+                same = id_ == message.tool_call_id
+                paired[place] = message if same else message.model_copy(update={"tool_call_id": id_})
             continue
         if isinstance(message, AIMessage):
             message = with_call_ids(message)
@@ -228,10 +222,6 @@ def paired_calls(prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
                 waiting[str(call["id"])] = len(paired)
                 paired.append(ToolMessage(_STOPPED, tool_call_id=call["id"], name=call["name"], status="error"))
     return paired
-
-
-def _answering(message: ToolMessage, id_: str) -> ToolMessage:
-    return message.model_copy(update={"tool_call_id": id_})
 
 
 # Frame of a turn's prompt: the window and its fixed parts.
@@ -273,12 +263,7 @@ class Frame:
     times: bool = False
 
     def query(self, identity: Identity, agent_id: str) -> MemoryQuery:
-        """Return the query of the turn, without the messages that the prompt shows in any case.
-
-        Args:
-            identity: The owner and the conversation.
-            agent_id: The agent.
-        """
+        """Return the query of the turn, without the messages that the prompt shows in any case."""
         certain = self.certain(self.recent, self.profile_cap)
         question = text_of(self.thread[-1])
         return MemoryQuery(

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
-from react_mem.memory.context.briefing_parts import HEADING_TOKENS, BriefingEntry, BriefingPart, briefing
-from react_mem.memory.context.found_memory import MAX_LINE_CHARS, MAX_PARTNER_CHARS, FoundMemory, profile_lines
+from react_mem.memory.context.found_memory import (
+    HEADING_TOKENS,
+    MAX_LINE_CHARS,
+    MAX_PARTNER_CHARS,
+    BriefingEntry,
+    BriefingPart,
+    FoundMemory,
+    PromptBlock,
+    profile_lines,
+)
 from react_mem.memory.language import denial_of, is_question, statements_in
 from react_mem.memory.language.statements import cue
 from react_mem.memory.language.terms import index_terms
@@ -34,55 +40,41 @@ _ASKING_CHARS = 150
 
 _FIRST_LEVEL: SummaryLevel = "1"
 
+_SPAN = ("first_turn", "last_turn")
+
 _ASKED = cue("asked")
 
 
-class EvidenceOnce:
-    """Deduplication of evidence: of a message, its facts, its summaries and its episodes, the most telling is shown.
+def one_place(ranked: Sequence[FoundMemory], question: str = "") -> list[FoundMemory]:
+    """Return the memories that each say something of their own, in the same order, the best first.
 
-    Args:
-        question: The question; empty for none, and then no memory is shown for its additional words.
+    A memory with a word of the question that those that cover it lack says something of its own. Each returned memory
+    notes how many messages it replaces.
     """
+    wanted = frozenset(index_terms(question))
+    kept = _ShownEvidence()
+    said: dict[str, list[FoundMemory]] = {}
+    left_out: Counter[int] = Counter()
+    for memory in sorted((one for one in ranked if one.key), key=_precedence):
+        if any(_is_the_same(memory, other) for other in said.get(memory.key, ())):
+            continue
+        covering = kept.covering(memory)
+        if covering and wanted & memory.terms <= frozenset().union(*(other.terms for other in covering)):
+            left_out[id(covering[0])] += memory.part is BriefingPart.SAID
+        elif memory.part not in _SECOND or not _says_nothing(memory, kept.memories, question):
+            said.setdefault(memory.key, []).append(memory)
+            kept.add(memory)
+    for memory in kept.memories:
+        memory.stands_for(left_out[id(memory)])
+    chosen = {id(memory) for memory in kept.memories}
+    return [memory for memory in ranked if id(memory) in chosen]
 
-    def __init__(self, question: str) -> None:
-        self._question = question
 
-    @cached_property
-    def _wanted(self) -> frozenset[str]:
-        return frozenset(index_terms(self._question))
-
-    def one_place(self, ranked: Sequence[FoundMemory]) -> list[FoundMemory]:
-        """Return the memories that each say something of their own, in the same order.
-
-        Each returned memory notes how many messages it replaces. `ranked` has the best first.
-        """
-        kept = _ShownEvidence()
-        said: dict[str, list[FoundMemory]] = {}
-        left_out: Counter[int] = Counter()
-        for memory in sorted((one for one in ranked if one.key), key=_precedence):
-            if any(_is_the_same(memory, other) for other in said.get(memory.key, ())):
-                continue
-            covering = kept.covering(memory)
-            if covering and not self._says_more(memory, covering):
-                left_out[id(covering[0])] += memory.part is BriefingPart.SAID
-            elif memory.part not in _SECOND or not self._says_nothing(memory, kept.memories):
-                said.setdefault(memory.key, []).append(memory)
-                kept.add(memory)
-        for memory in kept.memories:
-            memory.stands_for(left_out[id(memory)])
-        chosen = {id(memory) for memory in kept.memories}
-        return [memory for memory in ranked if id(memory) in chosen]
-
-    def _says_more(self, memory: FoundMemory, covering: Collection[FoundMemory]) -> bool:
-        """Return true if a memory has a word of the question that none of the memories that cover it has."""
-        new = self._wanted & memory.terms
-        return bool(new) and not new <= frozenset().union(*(other.terms for other in covering))
-
-    def _says_nothing(self, memory: FoundMemory, kept: Sequence[FoundMemory]) -> bool:
-        if any(_repeats(memory, other) for other in kept):
-            return True
-        facts = [other for other in kept if other.part is BriefingPart.FACTS]
-        return bool(facts) and not _ASKED.search(self._question) and _only_asks(memory, facts)
+def _says_nothing(memory: FoundMemory, kept: Sequence[FoundMemory], question: str) -> bool:
+    if any(_repeats(memory, other) for other in kept):
+        return True
+    facts = [other for other in kept if other.part is BriefingPart.FACTS]
+    return bool(facts) and not _ASKED.search(question) and _only_asks(memory, facts)
 
 
 class _ShownEvidence:
@@ -131,27 +123,21 @@ def _precedence(memory: FoundMemory) -> tuple[int, bool]:
     return int(is_said), is_said and not memory.is_own
 
 
-def _is_summed_up(summary: dict[str, object], other: FoundMemory) -> bool:
+def _is_summed_up(summary: dict[str, Any], other: FoundMemory) -> bool:
     """Return true if a summary covers the conversation of a memory, or one of the conversations behind a fact."""
     places = [one.model_dump(exclude_none=True) for one in other.item.said_in]
     return any(_is_within(summary, place) for place in places or [other.item.payload])
 
 
-def _is_within(summary: dict[str, object], other: dict[str, object]) -> bool:
+def _is_within(summary: dict[str, Any], other: dict[str, Any]) -> bool:
     if not summary.get("session_id") or summary["session_id"] != other.get("session_id"):
         return False
-    spans = list(_spans(summary)), list(_spans(other))
-    if not all(spans):
+    # the first and the last place of each in its conversation, if it has them
+    places: list[Any] = [one.get(name, one.get("turn")) for one in (summary, other) for name in _SPAN]
+    if not all(isinstance(place, int) for place in places):
         return True
-    [(begins, ends)], [(other_begins, other_ends)] = spans
-    return begins <= other_ends and other_begins <= ends
-
-
-def _spans(payload: dict[str, object]) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last place of a record in its conversation, if it has them."""
-    first, last = payload.get("first_turn", payload.get("turn")), payload.get("last_turn", payload.get("turn"))
-    if isinstance(first, int) and isinstance(last, int):
-        yield first, last
+    begins, ends, other_begins, other_ends = places
+    return bool(begins <= other_ends and other_begins <= ends)
 
 
 def _is_the_same(memory: FoundMemory, other: FoundMemory) -> bool:
@@ -179,17 +165,14 @@ def _repeats(memory: FoundMemory, other: FoundMemory) -> bool:
     shared = len(memory.words & other.words)
     if shared <= NEARLY_ALL * (len(memory.words) + len(other.words) - shared):
         return False
-    return _numbers(memory) == _numbers(other) and _means_the_same(memory, other)
+    # a number that only one of them has
+    differs = any(any(map(str.isdigit, word)) for word in memory.words ^ other.words)
+    return not differs and _means_the_same(memory, other)
 
 
 def _means_the_same(memory: FoundMemory, other: FoundMemory) -> bool:
-    return is_question(memory.text) == is_question(other.text) and bool(denial_of(memory.text)) == bool(
-        denial_of(other.text)
-    )
-
-
-def _numbers(memory: FoundMemory) -> frozenset[str]:
-    return frozenset(word for word in memory.words if any(map(str.isdigit, word)))
+    one, two = ((is_question(text), bool(denial_of(text))) for text in (memory.text, other.text))
+    return one == two
 
 
 def _only_asks(memory: FoundMemory, facts: Sequence[FoundMemory]) -> bool:
@@ -203,58 +186,21 @@ def _only_asks(memory: FoundMemory, facts: Sequence[FoundMemory]) -> bool:
     return says_no_more and not statements_in(memory.text)
 
 
-_MIN_CHARS = 40
-"""Minimum characters of a memory that is cut to make room for other scopes; less says nothing."""
+_CUTS = (MAX_LINE_CHARS // 2, MAX_LINE_CHARS // 4, MAX_LINE_CHARS // 8)
+"""Characters of a memory that is cut to make room for other scopes; fewer say nothing."""
 
 _LINKED_TOKENS = 60
 """Maximum tokens of the links of a fact."""
 
 
-@dataclass(frozen=True)
-class MemoryBlock:
-    """Rendered memories.
-
-    Args:
-        entries: The entries, the most relevant last.
-        items: The memories in them, the most relevant first.
-        dropped: How many did not fit.
-    """
-
-    entries: Sequence[BriefingEntry] = ()
-    items: list[MemoryResultItem] = field(default_factory=list)
-    dropped: int = 0
-
-    def __add__(self, other: MemoryBlock) -> MemoryBlock:
-        """Return both, this one first."""
-        return MemoryBlock([*self.entries, *other.entries], [*self.items, *other.items], self.dropped + other.dropped)
-
-    @cached_property
-    def text(self) -> str:
-        """One list, the most relevant last, as a search tool returns it."""
-        return "\n".join(entry.text for entry in self.entries)
-
-    @cached_property
-    def briefing(self) -> str:
-        """The same in parts under headings, as the prompt has it; empty where there is none."""
-        return briefing(self.entries)
-
-
-def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> MemoryBlock:
-    """Render results of `Memory.read` for the prompt: the profile, then the other memories.
-
-    Args:
-        results: Results of `Memory.read`.
-        max_tokens: The budget, in tokens; the profile takes half of it at most.
-
-    Returns:
-        The block.
-    """
+def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> PromptBlock[MemoryResultItem]:
+    """Render results of `Memory.read` for the prompt: the profile, in half of the tokens at most, then the others."""
     profile = render_profile(results, max_tokens // 2)
     found = [FoundMemory(item) for item in results if item.scope is not MemoryScope.PROFILE]
     return profile + render_found(found, max_tokens - count_lines(profile.briefing))
 
 
-def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> MemoryBlock:
+def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> PromptBlock[MemoryResultItem]:
     """Render the profile in `results`, a field a line; the block's item is the profile, its `dropped` counts fields."""
     items = [item for item in results if item.scope is MemoryScope.PROFILE and item.payload.get("fields")]
     lines = [line for item in items for line in profile_lines(item.payload)]
@@ -264,7 +210,7 @@ def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> Memo
         if (cost := count_lines(line)) <= max_tokens:
             kept.append(BriefingEntry(BriefingPart.PROFILE, line))
             max_tokens -= cost
-    return MemoryBlock(kept, items, len(lines) - len(kept))
+    return PromptBlock.of(kept, items, len(lines) - len(kept))
 
 
 def render_found(
@@ -274,65 +220,57 @@ def render_found(
     *,
     question: str = "",
     counts: LineTokens | None = None,
-) -> MemoryBlock:
+) -> PromptBlock[MemoryResultItem]:
     """Render the memories other than the profile.
 
     Each scope shows one memory, its best that leaves room for the other scopes; the rest is taken best first, a scope
-    in turn. Each piece of evidence has one place (see `EvidenceOnce`), and no answer stands below its question where it
+    in turn. Each piece of evidence has one place (see `one_place`), and no answer stands below its question where it
     has a line of its own. The links of facts stand below them in the remaining room.
 
     Args:
-        found: The memories.
-        max_tokens: The budget, in tokens.
         favoured: The scopes of which two come where one of another scope does.
-        question: The question: a memory with more words of it than the memory that covers it is shown as well.
         counts: Token counts by line, shared with other renderers.
     """
-    candidates = _candidates(EvidenceOnce(question).one_place(_by_turns(found, favoured)))
-    shown = _Shown(max_tokens, LineTokens() if counts is None else counts)
-    shown.seed(candidates)
-    dropped = sum(
-        place not in shown.lines and not shown.add(place, candidate) for place, candidate in enumerate(candidates)
-    )
+    ranked = one_place(_by_turns(found, favoured), question)
+    shown = _Shown(ranked, max_tokens, LineTokens() if counts is None else counts)
+    shown.seed()
+    dropped = sum(place not in shown.lines and not shown.add(place) for place in range(len(ranked)))
     kept = sorted(shown.lines)
     for place in kept:
-        shown.link(place, candidates[place].memory.linked)
-    entries = [BriefingEntry(candidates[place].memory.part, shown.lines[place]) for place in reversed(kept)]
-    return MemoryBlock(entries, [candidates[place].memory.item for place in kept], dropped)
-
-
-class _Tellable(NamedTuple):
-    """A memory that may be shown, and the lines that may stand below its own."""
-
-    memory: FoundMemory
-    beside: Mapping[str, str]
+        shown.link(place)
+    entries = [BriefingEntry(ranked[place].part, shown.lines[place]) for place in reversed(kept)]
+    return PromptBlock.of(entries, [ranked[place].item for place in kept], dropped)
 
 
 class _Shown:
     """Lines shown so far, by the rank of their memories."""
 
-    def __init__(self, room: int, counts: LineTokens) -> None:
+    def __init__(self, ranked: Sequence[FoundMemory], room: int, counts: LineTokens) -> None:
         self.lines: dict[int, str] = {}
+        self._ranked = ranked
+        self._ids, self._keys = {memory.item.id for memory in ranked}, {memory.key for memory in ranked}
         self._counts = counts
         self._room = room
         self._said: set[str] = set()
         self._begun: set[BriefingPart] = set()
 
-    def add(self, place: int, candidate: _Tellable, limit: int | None = None) -> bool:
+    def add(self, place: int, limit: int | None = None) -> bool:
         """Show a memory, with its neighbouring messages if they fit too; return true if it fits."""
+        memory = self._ranked[place]
         room = self._room if limit is None else min(limit, self._room)
-        unsaid = {text: line for text, line in candidate.beside.items() if text not in self._said}
+        beside = memory.beside(self._ids, self._keys)
+        unsaid = {text: line for text, line in beside.items() if text not in self._said}
         # the memory itself counts more than what was said beside it
         for lines in (unsaid, {}) if unsaid else (unsaid,):
-            if self._show(place, candidate.memory, candidate.memory.line + "".join(lines.values()), room):
+            if self._show(place, memory.line + "".join(lines.values()), room):
                 self._said.update(lines)
                 return True
         return False
 
-    def link(self, place: int, lines: Sequence[str]) -> None:
+    def link(self, place: int) -> None:
         """Show the links of a shown memory, as far as they fit."""
         left = _LINKED_TOKENS
-        for line in lines:
+        for line in self._ranked[place].linked:
             told = self.lines[place] + line
             cost = self._counts[told] - self._counts[self.lines[place]]
             if cost <= min(left, self._room):
@@ -340,39 +278,28 @@ class _Shown:
                 self._room -= cost
                 left -= cost
 
-    def _show(self, place: int, memory: FoundMemory, told: str, limit: int) -> bool:
+    def _show(self, place: int, told: str, limit: int) -> bool:
         """Show a memory in some words, under the heading of its part; return true if it fits."""
-        heading = 0 if memory.part in self._begun else HEADING_TOKENS[memory.part]
+        part = self._ranked[place].part
+        heading = 0 if part in self._begun else HEADING_TOKENS[part]
         if (cost := self._counts[told] + heading) > limit:
             return False
         self.lines[place] = told
-        self._begun.add(memory.part)
+        self._begun.add(part)
         self._room -= cost
         return True
 
-    def seed(self, candidates: Sequence[_Tellable]) -> None:
+    def seed(self) -> None:
         """Show one memory of each scope: none is starved by the long or many memories of another."""
         scopes: dict[MemoryScope, list[int]] = {}
-        for place, candidate in enumerate(candidates):
-            scopes.setdefault(candidate.memory.item.scope, []).append(place)
+        for place, memory in enumerate(self._ranked):
+            scopes.setdefault(memory.item.scope, []).append(place)
         left = len(scopes)
         for places in scopes.values():
-            share = self._room // left
-            if not any(self.add(place, candidates[place], share) for place in places):
-                self._add_cut(places[0], candidates[places[0]].memory, share)
+            share, first = self._room // left, places[0]
+            if not any(self.add(place, share) for place in places):
+                any(self._show(first, self._ranked[first].cut(chars), share) for chars in _CUTS)
             left -= 1
-
-    def _add_cut(self, place: int, memory: FoundMemory, limit: int) -> None:
-        chars = MAX_LINE_CHARS
-        while (chars := chars // 2) >= _MIN_CHARS:
-            if self._show(place, memory, memory.cut(chars), limit):
-                return
-
-
-def _candidates(ranked: Sequence[FoundMemory]) -> list[_Tellable]:
-    """Return memories with the lines that may stand below them."""
-    ids, known = {memory.item.id for memory in ranked}, {memory.key for memory in ranked}
-    return [_Tellable(memory, memory.beside(ids, known)) for memory in ranked]
 
 
 def _by_turns(found: Sequence[FoundMemory], favoured: Collection[str]) -> list[FoundMemory]:

@@ -93,12 +93,7 @@ def to_html(graph: Graph) -> str:
     for char, escaped in _IN_A_SCRIPT.items():
         text = text.replace(char, escaped)
     # what was written by anybody comes last, so that nothing in it is taken for a place
-    return _shipped("view.html").replace(_DRAWING_PLACE, graph_drawing()).replace(_PLACE, text)
-
-
-def graph_drawing() -> str:
-    """Return the script that draws a graph on a page's canvas: `graphDrawing(canvas, nodes, links)`."""
-    return _shipped("drawing.js")
+    return _shipped("view.html").replace(_DRAWING_PLACE, _shipped("drawing.js")).replace(_PLACE, text)
 
 
 def _shipped(name: str) -> str:

@@ -162,12 +162,6 @@ def links_of(value: Mapping[str, Any], only: Container[str] | None = None) -> li
     return list(found.values())
 
 
-def line_of(node: Node) -> tuple[str, str] | None:
-    """Return the key of a memory's timeline, a conversation or a user's episodes; None for none."""
-    line = kind_named(node.type).line
-    return line and (node.type, node.session_id if line == "session" else "")
-
-
 def in_utc(at: Any) -> str:
     """Return a time in a form that compares as text; empty for no time.
 
@@ -219,15 +213,7 @@ class Direction(StrEnum):
 
 
 class Edge(NamedTuple):
-    """A link seen from one of its ends: a tuple, because a walk makes thousands.
-
-    Args:
-        to: The other end.
-        scope: The scope of the other end.
-        direction: Direction from here.
-        weight: Strength, up to 1.
-        at: The later start of belief.
-    """
+    """A link seen from one of its ends, `to` the other one: a tuple, because a walk makes thousands."""
 
     to: str
     scope: str
@@ -243,6 +229,12 @@ class LinkDocument:
 
     node: Node
     edges: dict[tuple[str, LinkKind, Direction], Edge] = field(default_factory=dict)
+
+    def add(self, edge: Edge) -> None:
+        """Add a link; of two of one kind the stronger stays."""
+        known = self.edges.setdefault((edge.to, edge.kind, edge.direction), edge)
+        if known.weight < edge.weight:
+            self.edges[edge.to, edge.kind, edge.direction] = edge
 
     def strongest(self) -> LinkDocument:
         """Return the memory with its strongest links only, as many as are followed."""
@@ -270,8 +262,9 @@ def derived(
     records: dict[str, _Record] = {}
     for scope, value in values:
         if node := node_of(scope, value):
+            comes_up = node.scope in (*STEPS, MemoryScope.EPISODIC) or node.type in (FACT.name, CONCEPT.name)
             # what names a memory may name a hundred others
-            whole = wanted is None or node.id in wanted or _comes_up(node)
+            whole = wanted is None or node.id in wanted or comes_up
             records[node.id] = node, links_of(value, None if whole else wanted)
     asked = records.keys() if wanted is None else records.keys() & wanted
     documents = {id_: LinkDocument(records[id_][0]) for id_ in asked}
@@ -280,27 +273,18 @@ def derived(
         if (source in asked or target in asked) and source in records and target in records:
             there, back = (Direction.BOTH, Direction.BOTH) if mutual else (Direction.OUT, Direction.IN)
             if source in asked:
-                _add(documents[source], Edge(target, records[target][0].scope, kind, there, weight, at))
+                documents[source].add(Edge(target, records[target][0].scope, kind, there, weight, at))
             if target in asked:
-                _add(documents[target], Edge(source, records[source][0].scope, kind, back, weight, at))
+                documents[target].add(Edge(source, records[source][0].scope, kind, back, weight, at))
     return documents
-
-
-def _add(document: LinkDocument, edge: Edge) -> None:
-    key = (edge.to, edge.kind, edge.direction)
-    if key not in document.edges or document.edges[key].weight < edge.weight:
-        document.edges[key] = edge
-
-
-def _comes_up(node: Node) -> bool:
-    return node.scope in STEPS or node.scope == MemoryScope.EPISODIC or node.type in (FACT.name, CONCEPT.name)
 
 
 def _in_line(records: Iterable[_Record]) -> Iterator[Link]:
     lines: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
     for node, _ in records:
-        if line := line_of(node):
-            lines[line].append(node)
+        # a conversation, or a user's episodes
+        if line := kind_named(node.type).line:
+            lines[node.type, node.session_id if line == "session" else ""].append(node)
     for members in lines.values():
         for before, after in pairwise(sorted(members, key=lambda node: node.place)):
             yield Link(before.id, after.id, LinkKind.TIMELINE, at=after.at)
@@ -351,10 +335,7 @@ def fall(
 ) -> None:
     """Move dependent records from `left` to `gone` until nothing more depends on gone ones.
 
-    Args:
-        stands: Returns true if a source of a record remains.
-        unsourced: Returns true if a record without sources goes.
-        supported: Returns true if records of a kind go only with the last of their sources.
+    A record falls with one of its sources, of a `supported` kind with the last one that `stands`, or as `unsourced`.
     """
 
     def falls(value: Value) -> bool:

@@ -43,12 +43,7 @@ _MAX_HOPS, _MAX_SEEN = 6, 500
 
 @dataclass
 class Subgraph:
-    """A part of the graph.
-
-    Args:
-        documents: Its memories with all their links, including links that leave this part.
-        reached: Strength of each memory's connection to the seeds, up to 1.
-    """
+    """A part of the graph: memories with all their links, and how strongly each is bound to the seeds."""
 
     documents: dict[str, LinkDocument] = field(default_factory=dict)
     reached: dict[str, float] = field(default_factory=dict)
@@ -80,11 +75,7 @@ def strength(edge: Edge) -> float:
 
 
 async def expand(read: Reader, seeds: Mapping[str, float], *, hops: int = 2, max_nodes: int = MAX_NODES) -> Subgraph:
-    """Return the memories around some seeds, the strongest connected; one round trip for the seeds and one per hop.
-
-    Args:
-        seeds: Ids with weights up to 1.
-    """
+    """Return the memories around some seeds (weights up to 1), the strongest bound; one round trip, and one per hop."""
     part = Subgraph()
     reached = {id_: min(weight, 1.0) for id_, weight in seeds.items() if weight > 0}
     for hop in range(hops + 1):

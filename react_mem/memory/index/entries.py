@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS, fold
@@ -100,28 +101,14 @@ def entries(field_name: str, text: str, value: Mapping[str, Any]) -> list[Entry]
     found: list[Entry] = []
     for number, piece in enumerate(chunks(text)):
         said = index_terms(piece)
-        about = {TELLS_WHEN} if tells_when(piece) else set()
-        if says_i(piece):
-            about.add(SPEAKS_OF_ITSELF)
-        found.append(
-            Entry(
-                field_name=piece_name(field_name, number),
-                text=piece,
-                terms=frozenset({*said, *keywords, *marks, *about}),
-                length=len(said),
-                place=_place(value, number),
-                said_at=said_at,
-            )
-        )
+        about = {term for term, tells in ((TELLS_WHEN, tells_when), (SPEAKS_OF_ITSELF, says_i)) if tells(piece)}
+        terms = frozenset({*said, *keywords, *marks, *about})
+        found.append(Entry(piece_name(field_name, number), piece, terms, len(said), _place(value, number), said_at))
     return found
 
 
 def piece_name(field_name: str, number: int) -> str:
-    """Return the name of a piece; the first piece has the field's own.
-
-    >>> piece_name("text", 0), piece_name("text", 2)
-    ('text', 'text#2')
-    """
+    """Return the name of a piece, such as `text#2`; the first piece has the field's own."""
     return f"{field_name}#{number}" if number else field_name
 
 
@@ -231,9 +218,9 @@ def matches(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> b
     return all(_meets(value.get(name), condition) for name, condition in (conditions or {}).items())
 
 
-_ORDERS = frozenset({"$gt", "$gte", "$lt", "$lte"})
+_ORDERS: dict[str, Callable[[Any, Any], Any]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 
-_OPERATORS = frozenset({"$eq", "$ne", *_ORDERS})
+_OPERATORS = {"$eq": eq, "$ne": ne, **_ORDERS}
 
 
 def orders(conditions: Mapping[str, Any]) -> bool:
@@ -252,7 +239,7 @@ def orders(conditions: Mapping[str, Any]) -> bool:
         named = {str(one) for one in condition}
         if not any(one.startswith("$") for one in named):
             found |= orders(condition)
-        elif unknown := sorted(named - _OPERATORS):
+        elif unknown := sorted(named - _OPERATORS.keys()):
             raise ValueError(f"{name}: a filter has no operator {unknown[0]!r}; it has {', '.join(sorted(_OPERATORS))}")
         else:
             found |= not named.isdisjoint(_ORDERS)
@@ -270,16 +257,11 @@ def _meets(value: Any, condition: Any) -> bool:
 
 
 def _compares(value: Any, operator: str, other: Any) -> bool:
-    match operator:
-        case "$eq":
-            return bool(value == other)
-        case "$ne":
-            return bool(value != other)
-        case "$gt" | "$gte" | "$lt" | "$lte":
-            try:
-                left, right = float(value), float(other)
-            except (TypeError, ValueError):
-                return False
-            return {"$gt": left > right, "$gte": left >= right, "$lt": left < right, "$lte": left <= right}[operator]
-        case _:
-            raise ValueError(f"a filter has no operator {operator!r}; it has {', '.join(sorted(_OPERATORS))}")
+    if operator not in _OPERATORS:
+        raise ValueError(f"a filter has no operator {operator!r}; it has {', '.join(sorted(_OPERATORS))}")
+    if operator in _ORDERS:
+        try:
+            value, other = float(value), float(other)
+        except (TypeError, ValueError):
+            return False
+    return bool(_OPERATORS[operator](value, other))

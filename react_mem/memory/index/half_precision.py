@@ -79,13 +79,7 @@ def squared_lengths(vectors: Halves) -> NDArray[np.float32]:
 
 
 def cosines(products: NDArray[np.float32], squares: NDArray[np.float32], square: np.float32) -> Floats:
-    """Return cosines; NaN for a missing vector or one of length 0.
-
-    Args:
-        products: Dot products of vectors with another vector.
-        squares: Squared lengths of the vectors; NaN for a missing one.
-        square: Squared length of the other vector.
-    """
+    """Return cosines from dot products and squared lengths; NaN for a missing vector or one of length 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         found = products / np.sqrt(squares.astype(np.float64) * float(square))
     return 1 - (1 - np.clip(found, -1, 1))  # as the database, which keeps distances

@@ -42,15 +42,7 @@ class Parts(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """The best entry of a found item.
-
-    Args:
-        text: Its number in the index.
-        field_name: The item's field and piece.
-        score: Sum of the arms.
-        arms: Contribution of each arm.
-        cosine: Cosine with the question; None for none.
-    """
+    """The best entry of a found item: its number in the index, and the score as the sum of the arms."""
 
     text: int
     key: str
@@ -61,11 +53,7 @@ class Hit(NamedTuple):
 
 
 class RankedHits:
-    """Found items in descending order, each once by its best entry, ties by key.
-
-    Args:
-        parts: The scored texts; None for nothing.
-    """
+    """Found items in descending order, each once by its best entry, ties by key; of no parts none."""
 
     def __init__(self, texts: IndexedTexts, parts: Parts | None = None) -> None:
         self._texts = texts
@@ -148,11 +136,7 @@ _CROWD = 10
 
 
 class KnownCosines:
-    """Given cosines of texts with a question.
-
-    Args:
-        rough: Cosines by text number, in single precision; NaN for none. None for no cosines at all.
-    """
+    """Given cosines of texts with a question, by text number in single precision; NaN, or None for all, is none."""
 
     def __init__(self, texts: IndexedTexts, rough: Floats | None = None) -> None:
         self.texts = texts

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from langgraph.store.base import Item, SearchItem
 
@@ -102,16 +102,16 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
 
 def _named(asked: str, speakers: Iterable[str]) -> list[str]:
     """Return the speakers that a question names, the fullest matching names only."""
+
+    def is_name(name: str) -> bool:
+        # "will" is no person, "Will" is
+        return bool(index_terms(name)) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", asked) is not None
+
     said = set(index_words(asked))
     parts = {name: frozenset(index_words(name)) for name in speakers}
-    found = [name for name, its in parts.items() if its and its <= said and _is_name(name, asked)]
+    found = [name for name, its in parts.items() if its and its <= said and is_name(name)]
     # who asks for "Ann Lee" asks for one, though there is an "Ann" too
     return [name for name in found if not any(parts[name] < parts[other] for other in found)]
-
-
-def _is_name(name: str, asked: str) -> bool:
-    """Return true if the words are meant as a name: "will" is no person, "Will" is."""
-    return bool(index_terms(name)) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", asked) is not None
 
 
 def _weighted(asked: str, names: set[str]) -> tuple[tuple[str, float], ...]:
@@ -202,11 +202,7 @@ class RecallHit:
 
 @dataclass(frozen=True)
 class Recall:
-    """Recall results, the best first.
-
-    Args:
-        missing: Arms that failed, with the reason.
-    """
+    """Recall results, the best first, and the arms that failed, with the reason."""
 
     found: Sequence[RecallHit] = ()
     missing: Mapping[Arm, str] = field(default_factory=dict)
@@ -244,15 +240,29 @@ _AT_ONCE = 1_000
 """Hits of one read."""
 
 
-class HitsToShow:
-    """Hits of one recall on their way to results: items that still exist and meet the conditions.
+class CosineScale(Protocol):
+    """Calibration of an embedder's cosines to the common scale of similarity."""
 
-    Args:
-        ranking: The index's hits; None for nothing.
-    """
+    @property
+    def separates(self) -> bool:
+        """True if a threshold filters anything."""
+
+    @property
+    def rise(self) -> float:
+        """Similarity per unit of cosine."""
+
+    def cosine(self, similarity: float) -> float:
+        """Return the cosine for a similarity."""
+
+    def similarity(self, cosine: float) -> float:
+        """Return the similarity for a cosine."""
+
+
+class HitsToShow:
+    """Hits of one recall on their way to results: items that still exist and meet the conditions."""
 
     def __init__(self, op: RecallOp, ranking: RankedHits | None = None) -> None:
-        self._op = op
+        self.op = op
         self.begin(ranking)
 
     def begin(self, ranking: RankedHits | None) -> None:
@@ -264,8 +274,8 @@ class HitsToShow:
 
     def advance(self) -> list[tuple[Hit, list[str]]]:
         """Return the next hits to read, each with candidate partners; none when enough is found or nothing is left."""
-        room = min(max(self._op.limit - len(self.found), 0), _AT_ONCE)
-        pairs = self._ranking if self._op.pairs else None
+        room = min(max(self.op.limit - len(self.found), 0), _AT_ONCE)
+        pairs = self._ranking if self.op.pairs else None
         self.waiting = [(hit, pairs.partners(hit) if pairs is not None else []) for hit in islice(self._hits, room)]
         return self.waiting
 
@@ -273,18 +283,18 @@ class HitsToShow:
         self,
         item_of: Callable[[str], Item | None],
         partner_of: Callable[[str], Mapping[str, Any] | None],
-        similarity_of: Callable[[float | None], float | None],
+        scale: CosineScale | None,
     ) -> None:
         """Take the hits of the last `advance`.
 
         Args:
             item_of: Returns an item by key; None if gone.
             partner_of: Returns the partner fields by key (`RecallHit.partner`); None if gone.
-            similarity_of: Calibrates a cosine.
+            scale: Calibration of the cosines; None if unknown.
         """
         for hit, partners in self.waiting:
             item = item_of(hit.key)
-            if item is None or not meets(self._op.conditions, item.value):
+            if item is None or not meets(self.op.conditions, item.value):
                 continue
             role = item.value.get("role")
             others = (partner_of(key) for key in partners)
@@ -292,7 +302,7 @@ class HitsToShow:
                 RecallHit(
                     scored(item, hit.score),
                     arms=hit.arms,
-                    similarity=similarity_of(hit.cosine),
+                    similarity=None if scale is None or hit.cosine is None else scale.similarity(hit.cosine),
                     passage=passage_of(hit.field_name, item.value),
                     partner=next((other for other in others if other and other["role"] not in (None, role)), None),
                 )

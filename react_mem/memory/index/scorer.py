@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from react_mem.memory.index import weights as fusion
 from react_mem.memory.index.half_precision import Floats, Rows
 from react_mem.memory.index.ranked_hits import KnownCosines, Parts, RankedHits, VectorCosines, highest, lowest_unknown
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import CosineScale, RecallOp
 from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts
-from react_mem.memory.index.weights import DAY, CosineScale, StandingWeight, Weights
+from react_mem.memory.index.weights import DAY, StandingWeight, Weights
 from react_mem.memory.model.interface import Arm
 
 Mask = NDArray[np.bool_]
@@ -33,13 +33,7 @@ _LEAST = 700.0
 
 @dataclass(frozen=True)
 class Corpus:
-    """Statistics of a whole namespace, for an index with candidates only.
-
-    Args:
-        texts: Number of texts.
-        length: Total number of words.
-        having: Document frequency by word number.
-    """
+    """Statistics of a whole namespace, for an index with candidates only; `having` has document frequencies."""
 
     texts: int
     length: float
@@ -55,31 +49,24 @@ class Comparisons:
     def of(
         self, texts: IndexedTexts, op: RecallOp, vector: Sequence[float] | NDArray[np.float32] | None
     ) -> KnownCosines:
-        """Return the cosines of a recall.
-
-        Args:
-            vector: Embedding of its question; None for none.
+        """Return the cosines of a recall with the embedding of its question, if any.
 
         Raises:
             ValueError: If the vector has another length than those of the texts.
         """
         if vector is None or Arm.VECTOR not in op.arms or not len(texts):
             return KnownCosines(texts)
-        for compared_texts, asked, made in self._made:
-            if compared_texts is texts and asked is vector:
-                return made
-        made = VectorCosines(texts, vector)
-        self._made.append((texts, vector, made))
-        return made
+        known = (made for compared, asked, made in self._made if compared is texts and asked is vector)
+        if (found := next(known, None)) is None:
+            found = VectorCosines(texts, vector)
+            self._made.append((texts, vector, found))
+        return found
 
 
 def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus: Corpus | None = None) -> RankedHits:
     """Return the ranked hits of a recall. Blocking (see the module for times); use a thread above 20,000 texts.
 
-    Args:
-        known: The cosines, with the index of the namespace.
-        scale: Calibration of the cosines.
-        corpus: Statistics of all texts if the index has candidates only.
+    Where the index has candidates only, `corpus` has the statistics of all texts.
     """
     texts, weights = known.texts, Weights.of(op, scale)
     compared = known if weights.cosine else KnownCosines(texts)
@@ -98,11 +85,7 @@ def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus
 
 
 def nearest(texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32], count: int) -> list[tuple[str, float]]:
-    """Return the items nearest to a vector, as keys with cosines, those without a direction (NaN) last.
-
-    Args:
-        count: Number of texts to look at; an item may have several.
-    """
+    """Return the items of the `count` texts nearest to a vector with their cosines, those without a direction last."""
     compared = VectorCosines(texts, vector)
     embedded = texts.order[~np.isnan(texts.squares[texts.order])]
     found = compared.nearest(embedded, count)
@@ -172,12 +155,7 @@ class _AskedWords:
 
 @dataclass(frozen=True)
 class _StandingTexts:
-    """Standing instructions or preferences of the user.
-
-    Args:
-        texts: Those near enough to the question to be proposed by their vectors.
-        mean: Mean cosine of their kind.
-    """
+    """Standing texts near enough to the question to be proposed by their vectors, and the mean cosine of their kind."""
 
     texts: Rows
     mean: float

@@ -61,8 +61,6 @@ class TextColumns:
     """Index entries as columns, a row per entry; in any order, each (key, field name) once.
 
     Args:
-        keys: The items' keys.
-        field_names: The items' fields and pieces.
         vectors: Vectors in half precision; arbitrary where `embedded` is false.
         places: Position in the conversation; `NO_PLACE` for none.
         said_at: Time in microseconds since 1970; `NO_TIME` for unknown.
@@ -92,24 +90,8 @@ class Segment:
     """Vectors, words and keys of some texts, which are numbered from 0.
 
     Args:
-        keys: The items' keys.
-        field_names: The items' fields and pieces.
-        vectors: Vectors in half precision.
         postings: Pairs of a word's and a text's number, as `word << 32 | text`, in any order.
     """
-
-    __slots__ = (
-        "_by_hash",
-        "_fields",
-        "_hashes",
-        "_marked",
-        "_names",
-        "_starts",
-        "_texts",
-        "_words",
-        "keys",
-        "vectors",
-    )
 
     def __init__(self, keys: Sequence[str], field_names: Sequence[str], vectors: Halves, postings: Rows) -> None:
         self.keys = PackedStrings(keys)
@@ -185,17 +167,13 @@ class Segment:
             self._marked[mark] = found
         return found
 
-    def texts_of(self, keys: Iterable[str]) -> Iterator[tuple[str, int]]:
-        """Yield the texts of items, with their keys."""
-        wanted = list(keys)
-        hashes = np.fromiter(map(hash, wanted), np.int64)
+    def texts_of(self, keys: Sequence[str]) -> Iterator[int]:
+        """Yield the texts of items."""
+        hashes = np.fromiter(map(hash, keys), np.int64)
         firsts = np.searchsorted(self._hashes, hashes).tolist()
         lasts = np.searchsorted(self._hashes, hashes, side="right").tolist()
-        for key, first, last in zip(wanted, firsts, lasts, strict=True):
-            for place in range(first, last):
-                text = int(self._by_hash[place])
-                if self.keys[text] == key:
-                    yield key, text
+        for key, first, last in zip(keys, firsts, lasts, strict=True):
+            yield from (text for text in self._by_hash[first:last].tolist() if self.keys[text] == key)
 
     @property
     def nbytes(self) -> int:
@@ -236,23 +214,6 @@ class IndexedTexts:
         alive: Mask of the live texts.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_bases",
-        "_columns",
-        "_segments",
-        "alive",
-        "lengths",
-        "order",
-        "ordered_places",
-        "places",
-        "ranks",
-        "said_at",
-        "squares",
-        "total_length",
-        "unread",
-    )
-
     def __init__(self, segments: Sequence[Segment], columns: Sequence[NDArray[Any]], alive: NDArray[np.bool_]) -> None:
         self._segments = tuple(segments)
         self._bases: list[int] = [0, *np.cumsum([len(segment) for segment in segments]).tolist()]
@@ -273,15 +234,10 @@ class IndexedTexts:
         return cls(segments, _per_text(columns), np.ones(len(columns.keys), dtype=bool))
 
     def with_changes(self, changed: TextColumns, present: Entries | None = None) -> IndexedTexts:
-        """Return the index with changes.
-
-        Args:
-            changed: New or rewritten entries.
-            present: The (key, field name) of all present entries where some are gone; None if none is.
-        """
+        """Return the index with new or rewritten entries, and of the others those present; None if none is gone."""
         alive = np.ones(self.size, dtype=bool) if self.alive is None else self.alive.copy()
         written = set(zip(changed.keys, changed.field_names, strict=True))
-        replaced = [text for key, text in self._texts_of(dict.fromkeys(changed.keys)) if alive[text]]
+        replaced = [text for text in self.texts_of(dict.fromkeys(changed.keys)) if alive[text]]
         alive[[text for text in replaced if (self.key(text), self.field_name(text)) in written]] = False
         if present is not None:
             left = set(present)
@@ -357,7 +313,10 @@ class IndexedTexts:
 
     def texts_of(self, keys: Iterable[str]) -> list[int]:
         """Return the texts of items, dead ones included."""
-        return [text for _, text in self._texts_of(keys)]
+        if not (wanted := list(keys)):
+            return []
+        pairs = zip(self._segments, self._bases, strict=False)
+        return [text + base for segment, base in pairs for text in segment.texts_of(wanted)]
 
     def texts_with(self, words: NDArray[np.int32]) -> tuple[Rows, Rows]:
         """Return the texts with each word, and beside each text the position of the word in `words`.
@@ -407,14 +366,6 @@ class IndexedTexts:
 
     def _segment_of(self, text: int) -> int:
         return bisect_right(self._bases, text) - 1
-
-    def _texts_of(self, keys: Iterable[str]) -> list[tuple[str, int]]:
-        wanted = list(keys)
-        return [
-            (key, text + base)
-            for segment, base in zip(self._segments, self._bases, strict=False)
-            for key, text in (segment.texts_of(wanted) if wanted else ())
-        ]
 
 
 def _per_text(columns: TextColumns) -> list[NDArray[Any]]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from react_mem.memory.index import entries
 from react_mem.memory.index.entries import mark, term_number
 from react_mem.memory.index.half_precision import Floats, Rows
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import CosineScale, RecallOp
 from react_mem.memory.model.interface import Arm
 
 # Score fusion: a weighted sum of the arms' scores, with weights chosen by measurement.
@@ -94,34 +94,13 @@ _MICROSECOND = timedelta(microseconds=1)
 DAY = timedelta(days=1) // _MICROSECOND
 
 
-class CosineScale(Protocol):
-    """Calibration of an embedder's cosines to the common scale of similarity."""
-
-    @property
-    def separates(self) -> bool:
-        """True if a threshold filters anything."""
-
-    @property
-    def rise(self) -> float:
-        """Similarity per unit of cosine."""
-
-    def cosine(self, similarity: float) -> float:
-        """Return the cosine for a similarity."""
-
-
 def microseconds(time: datetime) -> int:
     """Return the index's form of a time with a zone."""
     return (time - _EPOCH) // _MICROSECOND
 
 
 class StandingWeight(NamedTuple):
-    """Weight of standing instructions, or of preferences.
-
-    Args:
-        mark: Their mark.
-        least: Base weight.
-        cosine: Weight of the cosine above the mean of their kind.
-    """
+    """Weight of standing texts with a mark: a base, and that of the cosine above the mean of their kind."""
 
     mark: int
     least: float
@@ -129,25 +108,15 @@ class StandingWeight(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Parameters of one recall. A disabled arm has no words, marks, periods or weight.
+    """Parameters of one recall. A disabled arm has no words, marks (0), periods or weight.
 
     Args:
-        words: Weights of the question's words by number.
-        required: Marks that a text must have.
-        refused: Marks that a text must not have.
-        speaker: Mark of the expected speaker; 0 for none.
-        itself: Mark of the first person; 0 for none.
-        when: Mark of a mentioned time; 0 unless asked for.
-        starts: First microsecond of each period.
-        ends: Last microsecond of each period.
-        kernel: Weights of a word from two texts before to two after.
+        required: Marks that a text must have; of `refused` it has none.
+        itself: Mark of the first person.
+        starts: First microsecond of each period; `ends` has the last.
         reach: Distance from a proposal at which texts are scored too.
-        seeds: Proposals of an arm.
-        min_cosine: Minimum cosine for proposals of the vector arm.
         unrelated: Cosine of an unrelated text, the zero of the vector arm.
-        cosine: Weight of the cosine.
         around: Weight of the neighbours' cosine.
-        standing: Weights of instructions and preferences.
         hub: Weight of the hubness correction.
     """
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
 
-from langgraph.store.base import BaseStore, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
+from langgraph.store.base import BaseStore, ListNamespacesOp, Op, PutOp, Result, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.index.recall import Recall, RecallOp
@@ -42,12 +41,7 @@ async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result 
 
 
 class DividedStore(BaseStore, StoreCapabilities):
-    """Stores of single scopes as one: make one by `divided`.
-
-    Args:
-        first: The store of everything else.
-        parts: The stores of scopes.
-    """
+    """Stores of single scopes as one (see `divided`), with the first for everything else."""
 
     recalls = True
 
@@ -69,7 +63,7 @@ class DividedStore(BaseStore, StoreCapabilities):
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         wanted = list(ops)
         shares = self._shares(wanted)
-        return _together(wanted, shares, [share.store.batch(share.ops.values()) for share in shares])
+        return _together(wanted, shares, [store.batch(asked.values()) for store, asked in shares])
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations together, a concurrent batch for each store."""
@@ -115,36 +109,26 @@ class DividedStore(BaseStore, StoreCapabilities):
         self, ops: Sequence[Any], run: Callable[[BaseStore, Sequence[Any]], Awaitable[Sequence[Any]]]
     ) -> list[Any]:
         shares = self._shares(ops)
-        answers = await asyncio.gather(*(run(share.store, list(share.ops.values())) for share in shares))
+        answers = await asyncio.gather(*(run(store, list(asked.values())) for store, asked in shares))
         return _together(ops, shares, answers)
 
     def _shares(self, ops: Sequence[Any]) -> list[_Share]:
-        shares = {id(store): _Share(store) for store in self._stores}
+        shares: list[_Share] = [(store, {}) for store in self._stores]
         for place, op in enumerate(ops):
             concerned = self._stores if isinstance(op, ListNamespacesOp) else self.stores_of(_place_of(op))
-            for store in concerned:
-                shares[id(store)].ops[place] = _asked_of(store, op, alone=len(concerned) == 1)
-        return [share for share in shares.values() if share.ops]
+            for store, asked in shares:
+                if any(store is one for one in concerned):
+                    asked[place] = _asked_of(store, op, alone=len(concerned) == 1)
+        return [(store, asked) for store, asked in shares if asked]
 
 
-@dataclass(frozen=True)
-class _Share:
-    """One store's share of a batch, by position in the batch."""
-
-    store: BaseStore
-    ops: dict[int, Any] = field(default_factory=dict)
+_Share = tuple[BaseStore, dict[int, Any]]
+"""One store's share of a batch, by position in the batch."""
 
 
 def divided(first: BaseStore, parts: Mapping[MemoryScope, BaseStore]) -> BaseStore:
-    """Return several stores as one; the first itself if there is no other.
-
-    Args:
-        first: The store of everything else.
-        parts: The stores of scopes.
-    """
-    if all(store is first for store in parts.values()):
-        return first
-    return DividedStore(first, parts)
+    """Return several stores as one, as `DividedStore` takes them; the first itself if there is no other."""
+    return first if all(store is first for store in parts.values()) else DividedStore(first, parts)
 
 
 def _place_of(op: Any) -> Namespace:
@@ -163,8 +147,8 @@ def _asked_of(store: BaseStore, op: Any, *, alone: bool) -> Any:
 
 def _together(ops: Sequence[Any], shares: Sequence[_Share], answers: Sequence[Sequence[Any]]) -> list[Any]:
     found: list[list[tuple[Any, Any]]] = [[] for _ in ops]
-    for share, answered in zip(shares, answers, strict=True):
-        for (place, asked), answer in zip(share.ops.items(), answered, strict=True):
+    for (_, of_store), answered in zip(shares, answers, strict=True):
+        for (place, asked), answer in zip(of_store.items(), answered, strict=True):
             found[place].append((asked, answer))
     return [_as_one(op, parts) for op, parts in zip(ops, found, strict=True)]
 
@@ -176,12 +160,8 @@ def _as_one(op: Any, parts: Sequence[tuple[Any, Any]]) -> Any:
     answers = [one for _, answer in parts for one in answer]
     if isinstance(op, ListNamespacesOp):
         return sorted(set(answers))[op.offset : op.offset + op.limit]
-    items = cast("list[SearchItem]", answers)
-    if op.query:
-        items.sort(key=lambda item: -(item.score or 0.0))
-    else:
-        items.sort(key=lambda item: item.updated_at, reverse=True)
-    return items[op.offset : op.offset + op.limit]
+    answers.sort(key=lambda item: (item.score or 0.0) if op.query else item.updated_at, reverse=True)
+    return answers[op.offset : op.offset + op.limit]
 
 
 async def _batch(store: BaseStore, ops: Sequence[Op]) -> list[Result]:

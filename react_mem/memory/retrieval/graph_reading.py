@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result
@@ -62,21 +62,13 @@ class MemoryGraph:
     async def expand(
         self, user_id: str, seeds: Mapping[str, float], *, hops: int = 2, max_nodes: int = MAX_NODES
     ) -> Subgraph:
-        """Return the memories around some seeds, the strongest bound; one round trip for the seeds and one per hop.
-
-        Args:
-            seeds: Ids with weights up to 1.
-        """
+        """Return the memories around some seeds (weights up to 1), the strongest bound, by one round trip per hop."""
         return await expand(reader(self._store, user_id), seeds, hops=hops, max_nodes=max_nodes)
 
     async def rank(self, user_id: str, seeds: Mapping[str, float], *, hops: int = 2) -> list[tuple[Node, float]]:
-        """Rank the memories around some seeds by personalised PageRank.
+        """Rank the memories around some seeds, included, by personalised PageRank, in descending order.
 
-        Args:
-            seeds: Ids with weights, such as the scores of a search.
-
-        Returns:
-            Memories with their PageRank in descending order, the seeds included.
+        The seeds have weights, such as the scores of a search.
         """
         part = await self.expand(user_id, seeds, hops=hops)
         ranks = page_rank(part, seeds)
@@ -210,7 +202,11 @@ async def _linked(
             for item in others
             if item.namespace == op.namespace and meets(op.conditions, item.value)
         ]
-        ranked = [_with(one, shares.get(one.item.key, 0.0)) for one in [*answer.found, *brought]]
+        ranked = []
+        for one in [*answer.found, *brought]:
+            share = shares.get(one.item.key, 0.0)
+            item = scored(one.item, (one.item.score or 0.0) + share)
+            ranked.append(replace(one, item=item, arms={**one.arms, Arm.GRAPH: share}))
         ranked.sort(key=lambda one: (-(one.item.score or 0.0), one.item.key))
         merged[place] = Recall(ranked[: op.limit], answer.missing)
     return merged
@@ -251,11 +247,6 @@ async def _others(
     ops = [GetOp(namespace, id_) for namespace, id_ in sorted(wanted)]
     items = cast("list[Item | None]", await store.abatch(ops)) if ops else []
     return [item for item in items if item is not None]
-
-
-def _with(one: RecallHit, share: float) -> RecallHit:
-    item = scored(one.item, (one.item.score or 0.0) + share)
-    return RecallHit(item, {**one.arms, Arm.GRAPH: share}, one.similarity, one.passage, one.partner)
 
 
 # Episodes and task steps that the facts which were found are linked with, as lines below theirs.

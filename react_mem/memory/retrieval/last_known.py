@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
@@ -38,17 +37,11 @@ _MAX_AGE = 3600.0
 _Key = tuple[str, str, tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class _Read:
-    at: float
-    results: MemoryResults
-
-
 class LastReads:
-    """Last reads of a store, the latest last, and the times of its owners' last deletions."""
+    """Last reads of a store with their times, the latest last, and the times of its owners' last deletions."""
 
     def __init__(self) -> None:
-        self.kept: OrderedDict[_Key, _Read] = OrderedDict()
+        self.kept: OrderedDict[_Key, tuple[float, MemoryResults]] = OrderedDict()
         self.forgotten: dict[str, float] = {}
 
 
@@ -72,7 +65,7 @@ def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since:
         for item in results
         if item.scope is not MemoryScope.FILES
     ]
-    reads.kept[_key(query)] = _Read(time.monotonic(), MemoryResults(items, results.missing))
+    reads.kept[_key(query)] = time.monotonic(), MemoryResults(items, results.missing)
     reads.kept.move_to_end(_key(query))
     while len(reads.kept) > _MAX_READS:
         reads.kept.popitem(last=False)
@@ -80,15 +73,13 @@ def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since:
 
 def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
     """Return the last results of the same user, agent and scopes; None for none."""
-    read = kept_with(store, LastReads).kept.get(_key(query))
-    age = 0 if read is None else round(time.monotonic() - read.at)
-    if read is None or age > _MAX_AGE:
+    at, results = kept_with(store, LastReads).kept.get(_key(query), (0.0, None))
+    age = round(time.monotonic() - at)
+    if results is None or age > _MAX_AGE:
         return None
-    items = [i for i in read.results if _is_of_use(i, query) and not is_over(i.payload, with_zone(query.asked_at))]
-    return MemoryResults(
-        items,
-        {**read.results.missing, DATABASE: f"could not be read; this was read {age} seconds ago, for another question"},
-    )
+    items = [i for i in results if _is_of_use(i, query) and not is_over(i.payload, with_zone(query.asked_at))]
+    cause = f"could not be read; this was read {age} seconds ago, for another question"
+    return MemoryResults(items, {**results.missing, DATABASE: cause})
 
 
 def _is_of_use(item: MemoryResultItem, query: MemoryQuery) -> bool:
@@ -101,7 +92,7 @@ def _is_of_use(item: MemoryResultItem, query: MemoryQuery) -> bool:
 
 def kept(store: BaseStore, user_id: str) -> list[MemoryResultItem]:
     reads = kept_with(store, LastReads).kept
-    return [item for key, read in reads.items() if key[0] == user_id for item in read.results]
+    return [item for key, (_, results) in reads.items() if key[0] == user_id for item in results]
 
 
 def forget(store: BaseStore, user_id: str) -> None:
@@ -228,21 +219,13 @@ async def _nearest(
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     stored = cast("list[Item | None]", await store.abatch([GetOp(namespace, id_) for id_ in dict.fromkeys(ids)]))
     items = [item for item in stored if item is not None and str(item.value.get("text") or "").strip()]
-    answers = await recall_of_alike(
-        store,
-        [
-            RecallOp(
-                namespace,
-                Question(str(item.value["text"])[:_COMPARED_CHARS], (), "", (), asks_when=False),
-                _BELIEVED,
-                NEAREST,
-                without=(item.key,),
-                similarity=similarity,
-                arms=frozenset({Arm.VECTOR}),
-            )
-            for item in items
-        ],
-    )
+    questions = [Question(str(item.value["text"])[:_COMPARED_CHARS], (), "", (), asks_when=False) for item in items]
+    by_vector = frozenset({Arm.VECTOR})
+    ops = [
+        RecallOp(namespace, question, _BELIEVED, NEAREST, (item.key,), similarity, by_vector)
+        for item, question in zip(items, questions, strict=True)
+    ]
+    answers = await recall_of_alike(store, ops)
     return [
         (item.key, other.item.key, round(other.similarity, 4))
         for item, answer in zip(items, answers, strict=True)

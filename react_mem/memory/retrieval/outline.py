@@ -1,26 +1,26 @@
-"""Outline of past conversations, a line per exchange, for questions about a whole conversation.
-
-Single hits answer "what did I say of X"; "in what order did I bring things up" and "sum it up" need a little of
-everything. The topic of an exchange stands in its beginning: a few words of the user, and of the answer.
-"""
+"""Results beside single hits: an outline, standing instructions; and their order: cut, deduplication, reranking."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
+from langchain_core.documents import BaseDocumentCompressor, Document
 from langgraph.store.base import Op, SearchOp
 
 from react_mem.memory.index.recall import Question, Recall, RecallHit, RecallOp
 from react_mem.memory.language import denial_of, length
+from react_mem.memory.language.comparison import Vocabulary
 from react_mem.memory.language.folding import fold, normalise
 from react_mem.memory.language.own_words import own_words_in
+from react_mem.memory.language.standing import standing_in
 from react_mem.memory.language.statements import is_pleasantry, is_question, sentences
 from react_mem.memory.language.terms import index_terms
-from react_mem.memory.model.interface import Arm, Fragment, MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import Arm, Fragment, MemoryQuery, MemoryResultItem, MemoryScope, reranker_at
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
@@ -85,11 +85,15 @@ def outline_of(answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultI
     lines = [line for one in exchanges if (line := _exchange(one, seen))]
     if not lines:
         return []
-    found = (_summary(one.item.value) for one in summaries)
+    told = [(value, int(value.get("covers") or 0)) for value in (one.item.value for one in summaries)]
     payload = {
         "kind": OUTLINE,
         "exchanges": lines,
-        "summaries": [line for line in found if line],
+        "summaries": [
+            {"id": str(value["id"]), "at": str(value["created_at"]), "text": str(value["text"]), "covers": str(covers)}
+            for value, covers in told
+            if covers >= _LEAST_COVERED and value.get("text")
+        ],
         "concepts": _concepts((item.value for answer in answers[2:] for item in answer), lines),
     }
     return [MemoryResultItem(scope=MemoryScope.DIALOG, id=OUTLINE, payload=payload, source=OUTLINE)]
@@ -108,13 +112,6 @@ def _exchange(hit: RecallHit, seen: Collection[str]) -> dict[str, str] | None:
     if answer is not None and answer["id"] not in seen and (told := gist_of(str(answer.get("text") or "")[:_READ])):
         line |= {"answer_id": str(answer["id"]), "answer": told, "role": str(answer["role"])}
     return line
-
-
-def _summary(value: Mapping[str, Any]) -> dict[str, str] | None:
-    covers = int(value.get("covers") or 0)
-    if covers < _LEAST_COVERED or not value.get("text"):
-        return None
-    return {"id": str(value["id"]), "at": str(value["created_at"]), "text": str(value["text"]), "covers": str(covers)}
 
 
 def _concepts(concepts: Iterable[Mapping[str, Any]], exchanges: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
@@ -170,14 +167,14 @@ def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
     if best <= 0 or nearest is None:
         return list(found)
     worded = max(one.arms.get(Arm.LEXICAL, 0.0) for one in found)
-    return [one for one in found if not FACT.matches(one.item.value) or _is_near(one, best, nearest, worded)]
-
-
-def _is_near(one: RecallHit, best: float, nearest: float, worded: float) -> bool:
-    if one.similarity is not None and one.similarity >= nearest - GAP:
-        return True
-    as_worded = worded > 0 and one.arms.get(Arm.LEXICAL, 0.0) >= AS_WORDED * worded
-    return as_worded or _score(one) >= SHARE * best
+    return [
+        one
+        for one in found
+        if not FACT.matches(one.item.value)
+        or (one.similarity is not None and one.similarity >= nearest - GAP)
+        or (worded > 0 and one.arms.get(Arm.LEXICAL, 0.0) >= AS_WORDED * worded)
+        or _score(one) >= SHARE * best
+    ]
 
 
 def _score(one: RecallHit) -> float:
@@ -217,22 +214,19 @@ class _Features:
 
 
 def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
-    """Move repetitions of better hits behind all others; nothing is dropped.
-
-    Args:
-        wanted: Number of results used: after so many without repetition, the rest stays as it is.
-    """
-    kept: list[tuple[RecallHit, _Features]] = []
+    """Move repetitions of better hits behind all others; after `wanted` hits without repetition, the rest stays."""
+    kept: list[RecallHit] = []
+    known: list[_Features] = []
     repeated: list[RecallHit] = []
-    for place, one in enumerate(found):
-        if len(kept) == wanted:
-            return [*(one for one, _ in kept), *found[place:], *repeated]
-        said = _Features(one)
-        if any(said.repeats(other) for _, other in kept):
+    for one in found:
+        said = _Features(one) if len(known) < wanted else None
+        if said is not None and any(said.repeats(other) for other in known):
             repeated.append(one)
-        else:
-            kept.append((one, said))
-    return [*(one for one, _ in kept), *repeated]
+            continue
+        kept.append(one)
+        if said is not None:
+            known.append(said)
+    return [*kept, *repeated]
 
 
 def fragments(recalled: RecallHit) -> tuple[Fragment, ...]:
@@ -267,3 +261,163 @@ def shown_of(results: Sequence[MemoryResultItem], layers: Collection[str]) -> li
         if item.scope in asked_for or counts[item.scope] <= BESIDE:
             shown.append(item)
     return shown
+
+
+# Optional reranking of recalled memories by any LangChain document compressor.
+
+_PLACE = "place"
+
+
+@lru_cache(maxsize=8)
+def load_reranker(path: str) -> BaseDocumentCompressor:
+    """Return the cached reranker at a path, in the form of `check_reranker`. Blocks: it may load a model.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    found = reranker_at(path)
+    made = found if isinstance(found, BaseDocumentCompressor) else found() if callable(found) else found
+    if not isinstance(made, BaseDocumentCompressor):
+        raise ValueError(f"the reranker {path!r} is not a LangChain document compressor but {type(made).__name__}")
+    return made
+
+
+async def rerank(path: str, query: str, found: Sequence[RecallHit]) -> list[RecallHit]:
+    """Rerank recalled memories; dropped ones come last. Errors of the reranker are passed on.
+
+    Raises:
+        ValueError: If there is no such reranker.
+    """
+    if len(found) < 2:
+        return list(found)
+    reranker = await asyncio.to_thread(load_reranker, path)
+    documents = [
+        Document(page_content=one.text, metadata={_PLACE: place, "source": str(one.item.value.get("kind", ""))})
+        for place, one in enumerate(found)
+    ]
+    ordered = await reranker.acompress_documents(documents, query)
+    places = [place for document in ordered if isinstance(place := document.metadata.get(_PLACE), int)]
+    first = [place for place in dict.fromkeys(places) if 0 <= place < len(found)]
+    return [found[place] for place in [*first, *(place for place in range(len(found)) if place not in first)]]
+
+
+# Standing instructions and preferences of the user that fit a question, in the user's own words.
+
+INSTRUCTION = "instruction"
+"""Source of a result that is a standing instruction."""
+
+ASKS_STANDING = "standing"
+"""Entry of a query's `extra` that asks for instructions."""
+
+_KINDS = ("instruction", "preference")
+
+_READ_FOR_TOPIC = 1_000
+"""Characters of a message without a cue that are searched for its gist."""
+
+_LOOKED_AT = 10
+"""Instructions, and preferences, nearest to the question that are considered."""
+
+_NEAR = frozenset({Arm.VECTOR, Arm.LEXICAL})
+"""Arms that rank by topic; speaker and time tell nothing about instructions."""
+
+_FITS = 0.8
+"""Similarity from which an instruction fits: nine in ten answers and related topics reach 0.7."""
+
+_NEAR_BEST = 0.05
+"""Tolerated similarity below the nearest of its kind."""
+
+_MOST_OF_A_KIND = 2
+_MOST_ABOUT_ALL = 3
+
+_REPEATS = 0.7
+"""Share of common words, within one topic, from which the later instruction replaces the earlier one: "never" for
+"always", or a repetition in nearly the same words.
+"""
+
+_NAMED = 0.8
+"""Share of a topic's words in a question from which the question names the topic."""
+
+
+class _StandingHit(NamedTuple):
+    """Standing instruction or preference, with its message."""
+
+    hit: RecallHit
+    said: str
+    topic: str
+
+    @property
+    def similarity(self) -> float:
+        return self.hit.similarity or 0.0
+
+    def repeats(self, other: _StandingHit) -> bool:
+        if normalise(self.topic) != normalise(other.topic):
+            return False
+        shares = (Vocabulary([self.said]).share(other.said), Vocabulary([other.said]).share(self.said))
+        return min(shares) >= _REPEATS
+
+    def fits(self, words: Vocabulary) -> bool:
+        return self.similarity >= _FITS or words.share(self.topic) >= _NAMED
+
+
+def instruction_operations(query: MemoryQuery, question: Question | None, policy: MemoryPolicy) -> list[Op | RecallOp]:
+    """Return the store operations for standing instructions; none unless the query's `extra["standing"]` asks."""
+    asked = query.extra.get(ASKS_STANDING) and policy.recall.dialog and MemoryScope.DIALOG in query.scopes
+    if not asked or question is None or query.as_of is not None:
+        return []
+    return [
+        RecallOp(
+            scope_namespace(query.user_id, MemoryScope.DIALOG),
+            question,
+            {"kind": MESSAGE.name, "standing": kind},
+            _LOOKED_AT,
+            without=query.seen,
+            arms=policy.recall.arms & _NEAR,
+        )
+        for kind in _KINDS
+    ]
+
+
+def instructions_of(answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
+    """Return the fitting instructions, then preferences, general ones first, from the store's answers."""
+    words = Vocabulary([query.query or ""])
+    about_all: list[_StandingHit] = []
+    fitting: list[_StandingHit] = []
+    for answer in answers:
+        known = _latest(answer.found if isinstance(answer, Recall) else ())
+        about_all += [one for one in known if not one.topic][:_MOST_ABOUT_ALL]
+        of_kind = sorted((one for one in known if one.topic and one.fits(words)), key=lambda one: -one.similarity)
+        nearest = of_kind[0].similarity if of_kind else 0.0
+        fitting += [one for one in of_kind if one.similarity >= nearest - _NEAR_BEST][:_MOST_OF_A_KIND]
+    return [
+        MemoryResultItem(
+            scope=MemoryScope.DIALOG,
+            id=one.hit.key,
+            payload=one.hit.item.value,
+            score=one.hit.item.score,
+            source=INSTRUCTION,
+            similarity=one.hit.similarity,
+            fragments=(Fragment(id=one.hit.key, role="user", content=one.said),),
+        )
+        for one in (*about_all, *fitting)
+    ]
+
+
+def _latest(found: Sequence[RecallHit]) -> list[_StandingHit]:
+    """Return the user's own instructions, the latest first, without earlier versions."""
+    told = []
+    for hit in found:
+        value = hit.item.value
+        content = value.get("content")
+        whole = content if isinstance(content, str) else str(value.get("text") or "")
+        if origin_of(value) is not Origin.USER:
+            continue
+        if (standing := standing_in(whole)) is not None:
+            told.append(_StandingHit(hit, standing.said, standing.topic))
+        elif said := gist_of(own_words_in(whole[:_READ_FOR_TOPIC])):
+            # a model has seen that it stands, and nobody what about
+            told.append(_StandingHit(hit, said, said))
+    kept: list[_StandingHit] = []
+    for one in sorted(told, key=lambda one: str(one.hit.item.value.get("created_at", "")), reverse=True):
+        if not any(one.repeats(later) for later in kept):
+            kept.append(one)
+    return kept

@@ -10,11 +10,11 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -38,11 +38,6 @@ from react_mem.memory.store.scale import UNMEASURED, MeasuredScale
 from react_mem.memory.store.stored_text import index_entries
 
 # Scores of a store that only compares vectors, such as LangGraph's own, and what they mean.
-
-
-def similarity_of(cosine: float | None, calibration: Calibration | None) -> float | None:
-    """Return the calibrated similarity for a cosine; None if unknown."""
-    return None if calibration is None or cosine is None else calibration.similarity(cosine)
 
 
 def cosine_of(store: BaseStore, score: float) -> float:
@@ -98,25 +93,16 @@ _BYTES = 64 * 2**20
 _BYTES_A_KEY = 200
 
 
-@dataclass(frozen=True)
-class KnownItems:
-    """Items of one namespace at the last listing.
+class KnownItems(NamedTuple):
+    """Items of one namespace at the last listing, with their times of writing; `cut` if it has more than these.
 
-    Args:
-        texts: Their words, places and times.
-        written: Time of writing by key.
-        read_at: Time of the last full read, on the monotonic clock.
-        cut: True if the namespace has more items than these.
+    `read_at` is the time of the last full read, on the monotonic clock.
     """
 
     texts: IndexedTexts
     written: dict[str, datetime]
     read_at: float
     cut: bool
-
-    @property
-    def nbytes(self) -> int:
-        return self.texts.nbytes + _BYTES_A_KEY * len(self.written)
 
 
 class ListedItems:
@@ -127,43 +113,34 @@ class ListedItems:
 
     @property
     def nbytes(self) -> int:
-        return sum(known.nbytes for known in self._known.values())
+        return sum(known.texts.nbytes + _BYTES_A_KEY * len(known.written) for known in self._known.values())
 
     async def follow(self, store: BaseStore, namespace: Namespace, page: Sequence[SearchItem]) -> KnownItems:
-        """Update a namespace with later writes and return its items.
-
-        Args:
-            namespace: The namespace itself, without those below it.
-            page: The answer to `first_page`.
-        """
+        """Update a namespace, without those below it, from its `first_page` on, and return its items."""
         async with lock_of(namespace, "listed items"):  # who comes second finds what the first has read
             known = self._known.get(namespace)
             if known is not None and time.monotonic() - known.read_at > _READ_AGAIN:
                 known = None
             items, whole, cut = await _listed(store, namespace, page, known)
-            texts = known.texts if known is not None else None
-            written = known.written if known is not None else {}
+            if known is None:
+                known, whole = KnownItems(IndexedTexts.of(_columns([])), {}, 0.0, cut), True
+            texts, written = known.texts, known.written
             own = {item.key: item for item in items if item.namespace == namespace}
             changed = [item for key, item in own.items() if key not in written or item.updated_at > written[key]]
-            gone = [key for key in written if key not in own] if whole else []
-            if known is None or changed or gone:
-                if len(changed) + len(gone) > _INLINE or (texts is not None and len(texts) > _INLINE_TEXTS):
+            gone = {key for key in written if key not in own} if whole else set()
+            if changed or gone:
+                if len(changed) + len(gone) > _INLINE or len(texts) > _INLINE_TEXTS:
                     texts = await asyncio.to_thread(_updated, texts, changed, gone)
                 else:
                     texts = _updated(texts, changed, gone)
-                left = written.keys() - set(gone)
-                written = {key: at for key, at in written.items() if key in left}
+                written = {key: at for key, at in written.items() if key not in gone}
                 written |= {item.key: item.updated_at for item in changed}
-            assert texts is not None  # noqa: S101 - made where nothing was known
-            read_at = time.monotonic() if known is None or whole else known.read_at
-            self._keep(namespace, KnownItems(texts, written, read_at, cut))
-            return self._known.get(namespace) or KnownItems(texts, written, read_at, cut)
-
-    def _keep(self, namespace: Namespace, known: KnownItems) -> None:
-        self._known[namespace] = known
-        self._known.move_to_end(namespace)
-        while self.nbytes > _BYTES:
-            self._known.popitem(last=False)
+            known = KnownItems(texts, written, time.monotonic() if whole else known.read_at, cut)
+            self._known[namespace] = known
+            self._known.move_to_end(namespace)
+            while self.nbytes > _BYTES:
+                self._known.popitem(last=False)
+            return known
 
 
 def first_page(store: BaseStore, namespace: Namespace) -> SearchOp:
@@ -207,16 +184,13 @@ def _has_caught_up(items: Sequence[SearchItem], page: Sequence[SearchItem], know
     return times[-1] < newest - _OVERLAP or all(known.written.get(item.key) == item.updated_at for item in page)
 
 
-def _updated(texts: IndexedTexts | None, changed: Sequence[SearchItem], gone: Sequence[str]) -> IndexedTexts:
+def _updated(texts: IndexedTexts, changed: Sequence[SearchItem], gone: Collection[str]) -> IndexedTexts:
     """Apply changes to an index. Blocking: some 0.05 ms an item."""
-    columns = _columns(changed)
-    if texts is None:
-        return IndexedTexts.of(columns)
     left_out = {*gone, *(item.key for item in changed)}
     there = ((texts.key(text), texts.field_name(text)) for text in texts.order.tolist())
     left = [(key, field_name) for key, field_name in there if key not in left_out]
     # a text that has been written again may have fewer pieces
-    return texts.with_changes(columns, left)
+    return texts.with_changes(_columns(changed), left)
 
 
 def _columns(items: Sequence[SearchItem]) -> TextColumns:
@@ -249,34 +223,7 @@ log = logging.getLogger(__name__)
 Nearest = Mapping[int, Sequence[SearchItem]]
 """The store's nearest items by position of the recall."""
 
-
-@dataclass
-class _Found:
-    op: RecallOp
-    shown: HitsToShow
-    unscored: Sequence[SearchItem] = ()
-
-    def next_keys(self) -> set[str]:
-        """Return the keys to read next; none when there are enough results."""
-        return {key for hit, partners in self.shown.advance() for key in (hit.key, *partners)}
-
-    def take(self, items: Mapping[str, Item | None], calibration: Calibration | None) -> None:
-        """Take the items that still exist and match."""
-
-        def partner(key: str) -> Mapping[str, Any] | None:
-            if (other := items[key]) is None:
-                return None
-            return {"id": key, **{name: other.value.get(name) for name in PARTNER_FIELDS}}
-
-        self.shown.take(items.__getitem__, partner, lambda cosine: similarity_of(cosine, calibration))
-
-    def fill_up(self) -> None:
-        """Add listed items where the store has no vectors: a question may share no word with its answer."""
-        found = self.shown.found
-        known = {one.item.key for one in found} | set(self.op.without)
-        left = [item for item in self.unscored if item.key not in known and item.namespace == self.op.namespace]
-        room = max(self.op.limit - len(found), 0)
-        found += [RecallHit(scored(item, None), arms={}, similarity=None) for item in left[:room]]
+_Fresh = dict[Namespace, dict[str, Item | None]]
 
 
 async def recall_stock(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
@@ -286,24 +233,29 @@ async def recall_stock(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[R
     listed = kept_with(store, ListedItems)
     known = {space: await listed.follow(store, space, page) for space, page in pages.items()}
     calibration = calibration_of(store) if any(Arm.VECTOR in op.arms for op in recalls.values()) else None
-    fresh: dict[Namespace, dict[str, Item | None]] = {space: {} for space in pages}
+    fresh: _Fresh = {space: {} for space in pages}
     for items in (*pages.values(), *nearest.values()):
         for item in items:
             fresh.setdefault(item.namespace, {})[item.key] = item
-    found = {
+    shown = {
         place: _scored(store, op, known[op.namespace].texts, nearest.get(place, ()), calibration)
         for place, op in recalls.items()
     }
-    await _show(store, list(found.values()), fresh, calibration)
-    answers: list[Result | Recall] = []
-    for place in range(len(ops)):
-        if place in found:
-            missing = _missing(known[recalls[place].namespace], failure)
-            causes = {arm: cause for arm, cause in missing.items() if arm in recalls[place].arms}
-            answers.append(Recall(found[place].shown.found, causes))
-        else:
-            answers.append(read[place])
-    return answers
+    await _show(store, list(shown.values()), fresh, calibration)
+    answers: dict[int, Result | Recall] = {**read}
+    for place, op in recalls.items():
+        found, near = shown[place].found, nearest.get(place, ())
+        if all(item.score is None for item in near):
+            # without vectors a question may share no word with its answer
+            taken = {one.item.key for one in found} | set(op.without)
+            left = [item for item in near if item.key not in taken and item.namespace == op.namespace]
+            room = max(op.limit - len(found), 0)
+            found += [RecallHit(scored(item, None), arms={}, similarity=None) for item in left[:room]]
+        missing = {Arm.VECTOR: failure} if failure else {}
+        if known[op.namespace].cut:
+            missing[Arm.LEXICAL] = f"this store has no index of words, and only {MOST} of a namespace's items are read"
+        answers[place] = Recall(found, {arm: cause for arm, cause in missing.items() if arm in op.arms})
+    return [answers[place] for place in range(len(ops))]
 
 
 async def _read(
@@ -349,42 +301,30 @@ def _scored(
     texts: IndexedTexts,
     nearest: Sequence[SearchItem],
     calibration: Calibration | None,
-) -> _Found:
+) -> HitsToShow:
     cosines = np.full(texts.size, np.nan)
     for item in nearest:
         if item.namespace == op.namespace and item.score is not None:
             cosines[texts.texts_of([item.key])] = cosine_of(store, item.score)
-    ranked = score_compared(KnownCosines(texts, cosines), op, calibration or UNMEASURED)
-    has_vectors = any(item.score is not None for item in nearest)
-    return _Found(op, HitsToShow(op, ranked), () if has_vectors else nearest)
+    return HitsToShow(op, score_compared(KnownCosines(texts, cosines), op, calibration or UNMEASURED))
 
 
-async def _show(
-    store: BaseStore,
-    found: Sequence[_Found],
-    fresh: dict[Namespace, dict[str, Item | None]],
-    calibration: Calibration | None,
-) -> None:
+async def _show(store: BaseStore, asked: Sequence[HitsToShow], fresh: _Fresh, calibration: Calibration | None) -> None:
     """Read the hits' present items until each recall has enough."""
-    left = list(found)
-    while left:
-        wanted = {one.op.namespace: set[str]() for one in left}
-        for one in left:
-            wanted[one.op.namespace] |= one.next_keys()
-        left = [one for one in left if one.shown.waiting]
-        lacking = [(space, key) for space, keys in wanted.items() for key in keys if key not in fresh[space]]
-        if lacking:
+    while asked := [one for one in asked if one.advance()]:
+        wanted = {
+            (one.op.namespace, key) for one in asked for hit, partners in one.waiting for key in (hit.key, *partners)
+        }
+        if lacking := [(space, key) for space, key in wanted if key not in fresh[space]]:
             items = await store.abatch([GetOp(space, key, refresh_ttl=False) for space, key in lacking])
             for (space, key), item in zip(lacking, items, strict=True):
                 fresh[space][key] = cast("Item | None", item)
-        for one in left:
-            one.take(fresh[one.op.namespace], calibration)
-    for one in found:
-        one.fill_up()
+        for one in asked:
+            items_there = fresh[one.op.namespace]
+            one.take(items_there.__getitem__, partial(_partner, items_there), calibration)
 
 
-def _missing(known: KnownItems, failure: str) -> dict[Arm, str]:
-    missing = {Arm.VECTOR: failure} if failure else {}
-    if known.cut:
-        missing[Arm.LEXICAL] = f"this store has no index of words, and only {MOST} of a namespace's items are read"
-    return missing
+def _partner(items: Mapping[str, Item | None], key: str) -> Mapping[str, Any] | None:
+    if (other := items[key]) is None:
+        return None
+    return {"id": key, **{name: other.value.get(name) for name in PARTNER_FIELDS}}

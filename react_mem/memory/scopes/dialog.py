@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
-from types import MappingProxyType
-from typing import Any, get_args, overload
+from typing import Any, get_args
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import GetOp, Item, Op, SearchItem, SearchOp
@@ -76,26 +75,13 @@ class DialogMemoryStore(ScopeStore):
     async def conversations(
         self, user_id: str, *, values: Sequence[Mapping[str, Any]] | None = None
     ) -> list[HeldConversation]:
-        """Return the stored conversations of a user, the latest first.
-
-        Args:
-            user_id: The owner.
-            values: The records of one conversation, where they have been read.
-        """
-        if values is None:
-            values = await self.every(user_id)
-        return await asyncio.to_thread(_held, values)
+        """Return the stored conversations of a user, the latest first; of `values`, where records have been read."""
+        return await asyncio.to_thread(_held, await self.every(user_id) if values is None else values)
 
     async def page(
         self, user_id: str, behind: ConversationPlace | None, limit: int
     ) -> tuple[list[tuple[ConversationPlace, HeldConversation]], int, bool]:
-        """Return a page of a user's conversations, the latest first, with their total and whether more follow.
-
-        Args:
-            user_id: The owner.
-            behind: The place behind which to begin; None for the first.
-            limit: Conversations of the page.
-        """
+        """Return a page of a user's conversations, the latest first, with their total and whether more follow."""
         found = await capabilities(self.store).aconversations(self.namespace(user_id), behind, limit)
         if found is not None:
             told = await asyncio.to_thread(lambda: [(one.place, _told(one)) for one in found.conversations])
@@ -152,7 +138,7 @@ class DialogMemoryStore(ScopeStore):
         # what was found says how near it is
         memories = [*(hits.pop(result.id, result) for result in here), *hits.values()]
         chain = left.pop() if self._policy.summaries.enabled else None
-        parts = [_for_agent(result, query.agent_id) for result in memories]
+        parts = [one.model_copy(update={"payload": said_to(one.payload, query.agent_id)}) for one in memories]
         return parts if chain is None else [*parts, self.shown(chain)]
 
     def _turns(self, query: MemoryQuery) -> int:
@@ -185,7 +171,9 @@ class DialogMemoryStore(ScopeStore):
         known = self._unseen(found, query)
         # what words or times tell of has its place by them
         placed = {*query.seen, *(one.key for one in known if isinstance(one, RecallHit) and (one.item.score or 0) > 0)}
-        unread = [one for one in fresh if one.key not in placed and _is_told_by_user(one)]
+        values = ((one, one.value if isinstance(one, Item) else one.item.value) for one in fresh)
+        said = [one for one, value in values if value.get("role") == "user" and value["text"]]
+        unread = [one for one in said if one.key not in placed]
         taken = {one.key for one in unread}
         rest = [one for one in known if one.key not in taken]
         return [self.shown(one) for one in [*unread, *rest][: self._policy.recall.max_memories]]
@@ -198,8 +186,6 @@ class DialogMemoryStore(ScopeStore):
         It reads the whole conversation, since no store is asked to return messages in their order.
 
         Args:
-            user_id: The owner.
-            session_id: The conversation.
             limit_turns: Number of turns; a turn is a message of the user and the answers to it.
             agent_id: The agent that asks: its own thinking is included, and no other agent's.
         """
@@ -215,30 +201,10 @@ class DialogMemoryStore(ScopeStore):
 
         `memory.language.standing` finds the sentence in each, and its subject. Only the user's own messages count, not
         imported ones.
-
-        Args:
-            user_id: The owner.
-            limit: Number of messages.
         """
         every = await self.every(user_id, kind=MESSAGE.name, standing="instruction", origin=Origin.USER.value)
         told = sorted(map(Message.from_value, every), key=lambda message: message.created_at, reverse=True)
         return told[:limit]
-
-    @overload
-    async def append(
-        self,
-        user_id: str,
-        session_id: str,
-        messages: Sequence[BaseMessage | Mapping[str, Any]],
-        /,
-        *,
-        agent_id: str = "",
-    ) -> list[Message]: ...
-
-    @overload
-    async def append(
-        self, user_id: str, session_id: str, role: Role, content: str | list[Any], *, agent_id: str = ""
-    ) -> list[Message]: ...
 
     @checked(role="", content="")
     async def append(
@@ -253,13 +219,10 @@ class DialogMemoryStore(ScopeStore):
         """Store messages at the end of a conversation; messages stored already stay as they are.
 
         Args:
-            user_id: The owner.
-            session_id: The conversation.
             role: The role of one new message with the content; or messages, in order: LangChain's with ids, of which
                 tool calls and results are not dialogue and are left out, or {"role", "content"}, perhaps with an `id`
                 and a `name`, without which each is new.
             content: A text, or the blocks of a message.
-            agent_id: The agent that talks.
 
         Returns:
             The messages that are new.
@@ -269,25 +232,21 @@ class DialogMemoryStore(ScopeStore):
                 time.
         """
         named_session(session_id)
-        if isinstance(role, str):
-            said, vouched = _said({"role": role, "content": content}, "")
-            return await self._append(
-                user_id, session_id, [said], agent_id, {message_record_id(session_id, said): vouched}
-            )
         messages: list[BaseMessage] = []
         roles: dict[str, Mapping[str, Any]] = {}
-        told: Any = role
-        for place, given in enumerate(told if isinstance(told, Iterable) else [told]):
+        told: Any = [{"role": role, "content": content}] if isinstance(role, str) else role
+        for number, given in enumerate(told if isinstance(told, Iterable) else [told]):
+            place = "" if isinstance(role, str) else f"messages[{number}]"
             message = given
             if isinstance(given, Mapping):
-                message, vouched = _said(given, f"messages[{place}]: ")
+                message, vouched = _said(given, place and f"{place}: ")
                 roles[message_record_id(session_id, message)] = vouched
             if not isinstance(message, BaseMessage):
                 raise ValueError(
-                    f"messages[{place}] is a {type(message).__name__}; give a LangChain message, or a role and content"
+                    f"{place} is a {type(message).__name__}; give a LangChain message, or a role and content"
                 )
             if not message.id:
-                raise ValueError(f"messages[{place}] has no id: give each an id, so that it is stored once")
+                raise ValueError(f"{place} has no id: give each an id, so that it is stored once")
             messages.append(message)
         if problem := misdated(messages):
             raise ValueError(problem)
@@ -313,13 +272,8 @@ class DialogMemoryStore(ScopeStore):
         said, vouched = _said({**data, "id": id_}, "memory scope dialog: ")
         more = {name: value for name, value in data.items() if name not in ("id", "role", "content", "name")}
         given = {**written_in(event), **vouched, **more}
-        await self._append(
-            event.user_id,
-            data["session_id"],
-            [said],
-            data["agent_id"],
-            {message_record_id(data["session_id"], said): given},
-        )
+        session = data["session_id"]
+        await self._append(event.user_id, session, [said], data["agent_id"], {message_record_id(session, said): given})
 
     async def _append(
         self,
@@ -327,7 +281,7 @@ class DialogMemoryStore(ScopeStore):
         session_id: str,
         messages: Sequence[BaseMessage],
         agent_id: str,
-        vouched: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+        vouched: Mapping[str, Mapping[str, Any]],
     ) -> list[Message]:
         stored = await self.every(user_id, session_id=session_id, kind=MESSAGE.name)
         known = {value["id"]: value["turn"] for value in stored}
@@ -368,17 +322,7 @@ class DialogMemoryStore(ScopeStore):
         episodes: Sequence[str] = (),
         task_preferences: Sequence[str] = (),
     ) -> Summary:
-        """Write the summary of a conversation; a summary of the same messages is replaced.
-
-        Args:
-            user_id: The owner.
-            session_id: The conversation.
-            summary: The summary.
-            agent_id: The agent that wrote it.
-            source_ids: The summarised messages; empty for the conversation as a whole.
-            episodes: The episodes drawn from these.
-            task_preferences: The facts from them that state a preference of the user.
-        """
+        """Write the summary of a conversation, in place of one of the same messages; see `summary`."""
         record = self.summary(
             summary,
             session_id=named_session(session_id),
@@ -405,14 +349,9 @@ class DialogMemoryStore(ScopeStore):
         """Return the summary of a conversation as a record; the same messages give the same one.
 
         Args:
-            text: The summary.
-            session_id: The conversation.
-            agent_id: The agent that wrote it.
             source_ids: The summarised messages; empty for the conversation as a whole.
             origins: The provenance of the messages: the summary gets the least trusted.
-            at: When it was written; now by default.
-            episodes: The episodes drawn from these.
-            task_preferences: The facts from them that state a preference of the user.
+            episodes: The episodes drawn from these; `task_preferences` are facts that state a preference of the user.
         """
         return Summary(
             id=SUMMARY.id(*(source_ids or (session_id,))),
@@ -473,11 +412,7 @@ def _reach(summary: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def _said(given: Mapping[str, Any], place: str) -> tuple[BaseMessage, dict[str, Any]]:
-    """Return a message from a mapping, with its role and provenance.
-
-    Raises:
-        ValueError: If there is no such role, or its content is neither text nor blocks.
-    """
+    """Return a message from a mapping, with its role and provenance; a `ValueError` names what is wrong with either."""
     role, content = given.get("role"), given.get("content")
     if role not in get_args(Role):
         raise ValueError(f"{place}role: {str(role)[:80]!r} is none of {', '.join(get_args(Role))}")
@@ -507,14 +442,3 @@ def _position(values: Iterable[dict[str, Any]], limit_turns: int) -> tuple[dict[
     # of thousands of messages few are shown, and a date takes longer to read than a number
     latest = [value for value in messages if value["turn"] >= first]
     return summary, sorted(latest, key=lambda value: (value["turn"], created_at(value)))
-
-
-def _is_told_by_user(found: RecallHit | Item) -> bool:
-    """Return true if a hit is a message of the user with a text."""
-    value = found.value if isinstance(found, Item) else found.item.value
-    return value.get("role") == "user" and bool(value["text"])
-
-
-def _for_agent(result: MemoryResultItem, agent_id: str) -> MemoryResultItem:
-    payload = said_to(result.payload, agent_id)
-    return result if payload is result.payload else result.model_copy(update={"payload": payload})

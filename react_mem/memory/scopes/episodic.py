@@ -33,11 +33,8 @@ class EpisodicMemoryStore(ScopeStore):
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Search the owner's episodes."""
-        return (
-            [self._search(query, question, SPARE * self._policy.recall.max_memories)]
-            if self._policy.recall.episodic
-            else []
-        )
+        asked = self._search(query, question, SPARE * self._policy.recall.max_memories)
+        return [asked] if self._policy.recall.episodic else []
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return the episodes that the caller does not have."""
@@ -48,10 +45,6 @@ class EpisodicMemoryStore(ScopeStore):
         """Record an episode; repeated with news, it updates the recorded one.
 
         Args:
-            goal: The goal.
-            user_id: The owner.
-            session_id: The conversation.
-            agent_id: The agent that attempted it.
             said: Other fields of an `Episode`: its situation, thoughts, steps, outcome, lessons, level, `source_ids`,
                 ...
 
@@ -65,20 +58,16 @@ class EpisodicMemoryStore(ScopeStore):
         return await self._told(user_id, episode)
 
     async def told_before(self, user_id: str, episode: Episode) -> Episode:
-        """Return an episode merged with the stored one that it repeats; unchanged where it is new.
-
-        Args:
-            user_id: The owner.
-            episode: The episode.
-        """
+        """Return an episode merged with the stored one that it repeats; unchanged where it is new."""
         stored = await self._get(user_id, [episode.id])
         latest = await self._latest(user_id, _TOLD_BEFORE, kind=EPISODE.name, level=str(episode.level))
         # of several the one that was told last
-        same = await _same([*stored.values(), *reversed(latest)], episode)
+        same = await asyncio.to_thread(_same, [*stored.values(), *reversed(latest)], episode)
         # whoever has few episodes has no older ones to search; a conversation is told again by its id alone
         if same is None and len(latest) == _TOLD_BEFORE and episode.level is not Level.CONVERSATION:
             goal = f"{episode.milestone_title} {episode.goal}".strip()[:MAX_INDEXED_CHARS]
-            same = await _same([item.payload for item in await self.recall(goal, _ALIKE, user_id=user_id)], episode)
+            older = [item.payload for item in await self.recall(goal, _ALIKE, user_id=user_id)]
+            same = await asyncio.to_thread(_same, older, episode)
         return episode if same is None else await asyncio.to_thread(merged, same, episode)
 
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
@@ -102,8 +91,6 @@ class EpisodicMemoryStore(ScopeStore):
 
         Args:
             query: The text; empty for the latest episodes.
-            top_k: Number of episodes.
-            user_id: The owner.
         """
         return await self._find(user_id, query, top_k, {"kind": EPISODE.name})
 
@@ -112,27 +99,15 @@ class EpisodicMemoryStore(ScopeStore):
         return completed(data) if EPISODE.may_be(data) else data
 
 
-async def _same(known: Sequence[dict[str, Any]], episode: Episode) -> Episode | None:
+def _same(known: Sequence[dict[str, Any]], episode: Episode) -> Episode | None:
     # so many goals, of any length
-    return await asyncio.to_thread(lambda: same_episode(episode, map(Episode.from_value, known)))
-
-
-def _titled(title: str, told: str) -> str:
-    """Return a milestone's text: title and story, without repetition."""
-    # a title may be the request itself, a sentence
-    title = title.rstrip(" .。…:;,")
-    return told if told.startswith(title) else f"{title}: {told}"
+    return same_episode(episode, map(Episode.from_value, known))
 
 
 def completed(data: dict[str, Any], snapshot: str = "") -> dict[str, Any]:
-    """Return an episode's data with its id and text; a turn has one episode of each level.
+    """Return an episode's data with its id and text, of a milestone the snapshot instead of its outcome.
 
-    Args:
-        data: The given fields.
-        snapshot: The text of a milestone, instead of its outcome.
-
-    Raises:
-        ValueError: If it has no goal.
+    A turn has one episode of each level. One without a goal is a `ValueError`.
     """
     goal, title, outcome = (str(data.get(name, "")) for name in ("goal", "milestone_title", "outcome"))
     if not goal.strip():
@@ -140,7 +115,9 @@ def completed(data: dict[str, Any], snapshot: str = "") -> dict[str, Any]:
     level = str(data.get("level", Level.TASK))
     sources = data.get("source_ids")
     if level == Level.MILESTONE and title:
-        told = _titled(title, snapshot or outcome)
+        # a title may be the request itself, a sentence
+        title, story = title.rstrip(" .。…:;,"), snapshot or outcome
+        told = story if story.startswith(title) else f"{title}: {story}"
     else:
         told = " ".join(filter(None, [title, goal, outcome, *data.get("lessons", ())]))
     text = episode_text(told, str(data.get("situation", "")))

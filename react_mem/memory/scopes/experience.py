@@ -38,9 +38,7 @@ class LoggedTurn:
     """Trace of an agent's turn.
 
     Args:
-        session_id: The conversation.
         turn_id: The message it answers, or the trace of its steps; empty where neither is known.
-        task_type: The kind of task.
         goal: The request; empty where it is not known.
         steps: Its steps, in order.
         succeeded: Whether it succeeded.
@@ -102,9 +100,6 @@ class ExperienceMemoryStore(ScopeStore):
             step_data: A record, or {"task_type", "tool", "input", "output", "error", "success", "cost", "latency"}. The
                 tool may be called `tool_name`, its latency be given as `latency_ms`, and the owner, the conversation
                 and the agent stand in it too.
-            user_id: The owner.
-            session_id: The conversation.
-            agent_id: The agent that took the step.
 
         Raises:
             ValueError: If it is not a step, or no owner or two of them are named; the message names the field and the
@@ -121,31 +116,9 @@ class ExperienceMemoryStore(ScopeStore):
         await self._keep(named, [step], dated=False)
         return step
 
-    def logged(
-        self,
-        user_id: str,
-        steps: Sequence[Mapping[str, Any]],
-        *,
-        session_id: str,
-        agent_id: str,
-        turn_id: str,
-        task_type: str = "",
-    ) -> list[Change]:
-        """Return the writes of a turn's steps, for a batch; none under a policy with `learning: {experience: false}`.
-
-        Args:
-            user_id: The owner.
-            steps: The steps (see `steps_to_experience`).
-            session_id: The conversation.
-            agent_id: The agent.
-            turn_id: The message that the turn answers.
-            task_type: The kind of task.
-        """
-        if not self._policy.learning.experience:
-            return []
-        made = steps_to_experience(
-            steps, session_id=session_id, agent_id=agent_id, turn_id=turn_id, task_type=task_type
-        )
+    def logged(self, user_id: str, steps: Sequence[Mapping[str, Any]], **turn: str) -> list[Change]:
+        """Return the writes of a turn's steps (see `steps_to_experience`), for a batch; none where none is kept."""
+        made = steps_to_experience(steps, **turn) if self._policy.learning.experience else ()
         return [put(user_id, step) for step in made]
 
     async def get_failures(self, task_type: str, limit: int = 50, *, user_id: str) -> list[StepExperience]:
@@ -153,8 +126,6 @@ class ExperienceMemoryStore(ScopeStore):
 
         Args:
             task_type: The kind of task, or the agent of steps without one; empty for any.
-            limit: Number of steps.
-            user_id: The owner.
         """
         turns, _ = await self.turns(user_id, task_type=task_type)
         failed = [step for turn in turns for step in turn.steps if not step.success and turn.is_of(task_type, step)]
@@ -167,8 +138,6 @@ class ExperienceMemoryStore(ScopeStore):
 
         Args:
             task_type: The kind of task, or the agent of steps without one; empty for any.
-            limit: Number of turns.
-            user_id: The owner.
 
         Returns:
             The steps of each turn, in order.
@@ -179,21 +148,11 @@ class ExperienceMemoryStore(ScopeStore):
     async def turns(
         self, user_id: str, agent_id: str = "", *, task_type: str = ""
     ) -> tuple[list[LoggedTurn], list[TurnOutcome]]:
-        """Return the recent turns for a user, the oldest first, and the outcomes of the latest ones.
-
-        Args:
-            user_id: The owner.
-            agent_id: The agent; empty for any.
-            task_type: The kind of task, or the agent of steps without one; empty for any.
-        """
-        by: dict[str, Any] = {"agent_id": agent_id} if agent_id else {}
-        steps = [
-            StepExperience.from_value(v)
-            for v in await self._latest(user_id, MAX_STEPS_READ, kind=EXPERIENCE.name, **by)
-        ]
-        outcomes = [
-            TurnOutcome.from_value(v) for v in await self._latest(user_id, MAX_STEPS_READ, kind=OUTCOME.name, **by)
-        ]
+        """Return the recent turns for a user, of a named agent or kind of task, the oldest first, and outcomes."""
+        steps = await self.latest_steps(user_id, agent_id, MAX_STEPS_READ)
+        by = {"agent_id": agent_id} if agent_id else {}
+        told = await self._latest(user_id, MAX_STEPS_READ, kind=OUTCOME.name, **by)
+        outcomes = list(map(TurnOutcome.from_value, told))
         dialog = MESSAGE.namespace(user_id)
         ids = dict.fromkeys(source for step in steps for source in step.source_ids[:1])
         found = cast("list[Item | None]", await self.store.abatch([GetOp(dialog, id_) for id_ in ids]) if ids else [])
@@ -204,22 +163,13 @@ class ExperienceMemoryStore(ScopeStore):
         return [turn for turn in whole if any(turn.is_of(task_type, step) for step in turn.steps)], outcomes
 
     async def latest_steps(self, user_id: str, agent_id: str, limit: int) -> list[StepExperience]:
-        """Return the latest steps of an agent for a user, in order.
-
-        Args:
-            user_id: The owner.
-            agent_id: The agent.
-            limit: Number of steps.
-        """
-        found = await self._latest(user_id, limit, kind=EXPERIENCE.name, agent_id=agent_id)
-        return [StepExperience.from_value(value) for value in found]
+        """Return the latest steps of an agent for a user, in order; of any agent where none is named."""
+        by = {"agent_id": agent_id} if agent_id else {}
+        found = await self._latest(user_id, limit, kind=EXPERIENCE.name, **by)
+        return list(map(StepExperience.from_value, found))
 
     async def agents(self, user_id: str) -> list[str]:
-        """Return the agents of a user's latest steps.
-
-        Args:
-            user_id: The owner.
-        """
+        """Return the agents of a user's latest steps."""
         found = await self._latest(user_id, MAX_STEPS_READ, kind=EXPERIENCE.name)
         return list(dict.fromkeys(str(value["agent_id"]) for value in found))
 
@@ -263,10 +213,6 @@ def steps_to_experience(
     Args:
         steps: The steps, in order: `action`, `arguments`, `observation` and `error`, and `latency` and `cost` where
             they are known, as working memory has them.
-        session_id: The conversation.
-        agent_id: The agent.
-        turn_id: The message that the turn answers.
-        task_type: The kind of task.
     """
     at = now()
     return [
@@ -298,12 +244,8 @@ def to_turns(
 ) -> list[LoggedTurn]:
     """Group steps into turns, one for each turn and kind of task, the oldest first.
 
-    A turn is the message that it answers, or else the trace noted by the application.
-
-    Args:
-        steps: The steps, in order.
-        outcomes: The outcomes, by conversation and turn; without one, the last step decides.
-        asked: The texts of messages, by id.
+    A turn is the message that it answers, by id in `asked`, or else the trace noted by the application. Its outcome is
+    that of its conversation and id; without one, the last step decides.
     """
     groups: dict[tuple[str, str, str, str], list[StepExperience]] = {}
     for step in steps:

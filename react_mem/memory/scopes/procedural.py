@@ -65,8 +65,6 @@ class ProceduralMemoryStore(ScopeStore):
         Args:
             task_type: The kind of task; its skills come before those of no kind. Empty for any.
             query: The text; empty for the latest skills.
-            top_k: Number of skills.
-            user_id: The owner.
         """
         # a read of this scope alone, whatever the policy says of it
         asked = MemoryQuery(
@@ -83,9 +81,6 @@ class ProceduralMemoryStore(ScopeStore):
         Args:
             sop: A record, or {"use_when", "task_type", "tool_sops": [{"tool", "action"}], "preferences"}; preferences
                 are a text, a list of texts, or values by their names.
-            user_id: The owner.
-            session_id: The conversation it comes from, if any.
-            agent_id: The agent that adds it.
 
         Raises:
             ValueError: If it is not a skill; the message names the field and the fix.
@@ -135,11 +130,5 @@ def _rank(result: MemoryResultItem) -> tuple[bool, float]:
 
 
 def skill_text(use_when: str, steps: Iterable[tuple[Any, Any]], preferences: Iterable[Any]) -> str:
-    """Return the text of a skill for search and prompt.
-
-    Args:
-        use_when: The occasion.
-        steps: Pairs of tool and action.
-        preferences: Further instructions.
-    """
+    """Return the text of a skill, with its pairs of tool and action, for search and prompt."""
     return "; ".join([use_when, *(f"{tool}: {action}" for tool, action in steps), *map(str, preferences)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -26,12 +27,7 @@ _ORIGINS = list(Origin)
 
 @dataclass(frozen=True)
 class ProfileUpdate:
-    """Result of changes to a profile.
-
-    Args:
-        profile: The new profile; None where there still is none.
-        refused: The reasons for refused fields, by name.
-    """
+    """Result of changes to a profile: the profile, if there is one by now, and why fields were refused, by name."""
 
     profile: Profile | None
     refused: dict[str, str] = field(default_factory=dict)
@@ -74,12 +70,8 @@ class ProfileMemoryStore(ScopeStore):
         """Merge changes into a profile, field by field (see `merge_profile`).
 
         Args:
-            user_id: The owner.
             changes: The new values, each a text, a number, a truth value, or a list or mapping of these, which becomes
                 text ("a; b", "name: value"), or with its own sources and date.
-            session_id: The conversation they come from.
-            agent_id: The agent that makes them.
-            source_ids: The messages that say so.
             at: When they were said; now by default.
 
         Raises:
@@ -96,11 +88,7 @@ class ProfileMemoryStore(ScopeStore):
 
     async def _update(self, user_id: str, values: Mapping[str, ProfileValue], **written: Any) -> ProfileUpdate:
         await self._room(user_id, [values])
-
-        async def step() -> tuple[ProfileUpdate, list[Change]]:
-            return await self.changes(user_id, values, **written)
-
-        return await transact(self.store, user_id, step)
+        return await transact(self.store, user_id, partial(self.changes, user_id, values, **written))
 
     async def changes(
         self,
@@ -113,14 +101,7 @@ class ProfileMemoryStore(ScopeStore):
     ) -> tuple[ProfileUpdate, list[Change]]:
         """Return the outcome of new values and the write of it, for the step of a transaction.
 
-        No value is trusted more than its source messages.
-
-        Args:
-            user_id: The owner.
-            values: The new values.
-            session_id: The conversation they come from.
-            agent_id: The agent that makes them.
-            told: The flow in which they are made: see `written_in`.
+        No value is trusted more than its source messages. `told` is the flow of it: see `written_in`.
         """
         before = await self.get_profile(user_id)
         known = await origins_of(self.store, user_id, (one for value in values.values() for one in value.source_ids))
@@ -153,24 +134,10 @@ class ProfileMemoryStore(ScopeStore):
             else {"value": _as_text(name, value), "updated_at": data.get("created_at", now())}
             for name, value in given.items()
         }
-        profile = self.made(
-            Profile,
-            {
-                "id": PROFILE_KEY,
-                "text": "",
-                "session_id": event.session_id,
-                "agent_id": event.agent_id,
-                **written_in(event),
-                **data,
-                "fields": fields,
-            },
-        )
-        problems = {
-            name: _problem(name, entry, self._policy.profile) if entry.value.strip() else "is empty"
-            for name, entry in profile.fields.items()
-        }
-        for name, problem in problems.items():
-            if problem:
+        own = {"id": PROFILE_KEY, "text": "", "session_id": event.session_id, "agent_id": event.agent_id}
+        profile = self.made(Profile, {**own, **written_in(event), **data, "fields": fields})
+        for name, entry in profile.fields.items():
+            if problem := _problem(name, entry, self._policy.profile) if entry.value.strip() else "is empty":
                 raise ValueError(f"memory scope profile: fields.{name}: {problem}")
         here = {"session_id": profile.session_id, "agent_id": profile.agent_id}
         await self._update(event.user_id, profile.fields, **here, told=written_in(profile))
@@ -192,10 +159,7 @@ def merge_profile(
 
     Args:
         before: The profile, None where there is none.
-        changes: The new values.
         schema: The fields a profile may have; empty for any.
-        session_id: The conversation they come from.
-        agent_id: The agent that makes them.
     """
     refused = {name: problem for name, change in changes.items() if (problem := _problem(name, change, schema))}
     fields = dict(before.fields) if before else {}
@@ -233,30 +197,22 @@ def merged_field(values: Iterable[ProfileValue]) -> ProfileField:
     """
     merged: dict[tuple[str, Origin], ProfileValue] = {}
     for value in values:
-        key = (normalise(value.value), value.origin)
-        known = merged.get(key)
-        if known is not None:
-            latest = max(known, value, key=lambda one: (one.updated_at, one.value))
-            sources = tuple(dict.fromkeys([*known.source_ids, *value.source_ids]))
-            value = latest.model_copy(update={"source_ids": sources})
-        merged[key] = value
-    *previous, last = sorted(merged.values(), key=_held_last)
+        known = merged.setdefault((normalise(value.value), value.origin), value)
+        latest = max(known, value, key=lambda one: (one.updated_at, one.value))
+        sources = tuple(dict.fromkeys([*known.source_ids, *value.source_ids]))
+        merged[normalise(value.value), value.origin] = latest.model_copy(update={"source_ids": sources})
+
+    def held_last(one: ProfileValue) -> tuple[bool, datetime, str, int]:
+        return one.origin is Origin.USER, one.updated_at, one.value, -_ORIGINS.index(one.origin)
+
+    *previous, last = sorted(merged.values(), key=held_last)
     return ProfileField(**dict(last), previous=tuple(previous))
-
-
-def _held_last(value: ProfileValue) -> tuple[bool, datetime, str, int]:
-    return value.origin is Origin.USER, value.updated_at, value.value, -_ORIGINS.index(value.origin)
 
 
 def split_fields(
     fields: Mapping[str, ProfileValue], is_gone: Callable[[str, ProfileValue, str], bool]
 ) -> tuple[dict[str, ProfileField], dict[str, ProfileField]]:
-    """Return the fields of a profile without some of their sources, and the values that only these sources state.
-
-    Args:
-        fields: The fields.
-        is_gone: Returns true if a source does not count: called with field, value and source.
-    """
+    """Return the fields of a profile without sources that are gone, and the values that only these state."""
     kept: dict[str, list[ProfileValue]] = {}
     dropped: dict[str, list[ProfileValue]] = {}
     for name, entry in fields.items():
@@ -279,11 +235,7 @@ def with_text(profile: Profile) -> Profile:
 
 
 def _as_text(name: str, value: object) -> str:
-    """Return a field's value as text.
-
-    Raises:
-        ValueError: If it is no text, number, truth value, list or mapping.
-    """
+    """Return a text, number, truth value, list or mapping as text; anything else is a `ValueError`."""
     match value:
         case str():
             return value

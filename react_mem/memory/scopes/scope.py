@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
+from functools import wraps
 from typing import Any, Self, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
@@ -61,12 +63,7 @@ class ScopeStore:
         self._policy = policy or MemoryPolicy.model_validate({})
 
     def within(self, store: BaseStore, policy: MemoryPolicy) -> Self:
-        """Return the same scope as a part of a whole memory.
-
-        Args:
-            store: The store of all scopes.
-            policy: The policy of all scopes.
-        """
+        """Return the same scope as a part of a whole memory, on its store and under its policy."""
         part = copy(self)
         part.store, part._policy = store, policy
         return part
@@ -80,36 +77,20 @@ class ScopeStore:
         """Return the store operations for a query; none where the policy turns the scope off.
 
         Args:
-            query: The query.
             question: Its parsed question; None where it asks nothing, and a scope answers with its latest.
         """
         return [self._search(query, question, self._policy.recall.max_memories)]
 
     async def followed(self, answers: Sequence[Any], query: MemoryQuery) -> Sequence[Any]:
-        """Return the answers to `operations`, with references replaced by their records.
-
-        Args:
-            answers: The store's answers, one for each operation.
-            query: The query.
-        """
+        """Return the answers to `operations`, with references replaced by their records."""
         return answers
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return the answers to `operations` as results, the most relevant first.
-
-        Args:
-            answers: The store's answers, one for each operation.
-            query: The query. The caller has the records in its `extra["seen"]` already.
-        """
+        """Return the answers to `operations`, without `extra["seen"]`, as results, the most relevant first."""
         return [self.shown(one) for answer in answers for one in self._unseen(answer, query)]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
-        """Return a record of this scope as of a time; None where it did not exist, or was not believed.
-
-        Args:
-            value: The record as stored.
-            at: The time.
-        """
+        """Return a record of this scope as of a time; None where it did not exist, or was not believed."""
         return dict(value) if created_at(value) <= at else None
 
     def answers_as_of(self, answers: Sequence[Any], at: datetime) -> list[Any]:
@@ -175,19 +156,11 @@ class ScopeStore:
         await self._keep(event.user_id, [checked(self.scope, self.complete(data))], dated="created_at" in event.data)
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return data with derived fields, such as an id.
-
-        Args:
-            data: The given fields.
-        """
+        """Return data with derived fields, such as an id."""
         return data
 
     def made(self, kind: type[AnyRecord], data: Mapping[str, Any]) -> AnyRecord:
-        """Return data as a record of one kind, as `write` would store it.
-
-        Raises:
-            ValueError: If it is not valid; the message names the field and the fix.
-        """
+        """Return data as a record of one kind, as `write` would store it; a `ValueError` names field and fix."""
         record = checked(self.scope, self.complete({"kind": kind.model_fields["kind"].default, **data}))
         assert isinstance(record, kind)  # noqa: S101 - narrows for the type checker
         return record
@@ -197,22 +170,13 @@ class ScopeStore:
         return scope_namespace(user_id, self.scope)
 
     async def _room(self, user_id: str, records: Sequence[Any]) -> None:
-        """Check the storage quotas of the policy.
-
-        Raises:
-            MemoryFull: If they leave no room for the records.
-        """
+        """Raise `MemoryFull` if the storage quotas of the policy leave no room for the records."""
         await make_room(self.store, user_id, self._policy.quotas, records)
 
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
-        """Write records that are new or changed; an existing one keeps its first date.
+        """Write new or changed records, none trusted more than its sources; existing ones keep their first date.
 
-        None is trusted more than its sources.
-
-        Args:
-            user_id: The owner.
-            records: The records.
-            dated: Whether they have a date of their own; if not, their date does not make them differ.
+        Without a date of their own (`dated`), their date does not make them differ.
         """
 
         await self._room(user_id, records)
@@ -320,12 +284,7 @@ async def question_of(store: BaseStore, query: MemoryQuery) -> Question | None:
 
 
 def in_order(answer: Any, wanted: int) -> Sequence[RecallHit | Item]:
-    """Return a store's answer in display order, the most relevant first.
-
-    Args:
-        answer: The result of a recall, items, or one item; None for nothing.
-        wanted: Number of records to rank, at most.
-    """
+    """Return a recall, items, an item or nothing in display order, the most relevant of `wanted` records first."""
     if isinstance(answer, Recall):
         return distinct(in_favour(answer.found), wanted)
     if answer is None:
@@ -350,11 +309,7 @@ def model_of(place: str, data: Mapping[str, Any]) -> type[Record]:
 
 
 def checked(place: str, data: Mapping[str, Any]) -> Record:
-    """Return data as a record of a scope or of the place of pending turns.
-
-    Raises:
-        ValueError: If it is not valid; the message names the field and the fix.
-    """
+    """Return data as a record of a scope or of pending turns; a `ValueError` names the wrong field and the fix."""
     record = model_of(place, data)
     try:
         return record.model_validate(dict(data))
@@ -403,3 +358,50 @@ def explain(error: ValidationError, kind: type[Record]) -> str:
                 message = details["msg"]
                 lines.append(f"{field}: {message[:1].lower()}{message[1:]}, got {details['input']!r:.80}")
     return "; ".join(lines)
+
+
+# Memory of one owner: the calls of the scope stores, with owner, conversation and agent filled in.
+
+
+class BoundScope:
+    """Scope store of one owner, the default of `user_id`, `session_id` and `agent_id`: the calls that take an owner."""
+
+    def __init__(self, scope: ScopeStore, owner: dict[str, str]) -> None:
+        self._scope = scope
+        self._owner = owner
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        """Return a call of the scope store for this owner; `AttributeError` if there is none that takes one."""
+        method = None if name.startswith("_") else getattr(self._scope, name, None)
+        taken = inspect.signature(method) if inspect.iscoroutinefunction(method) else None
+        if taken is None or "user_id" not in taken.parameters:
+            raise AttributeError(f"the {self._scope.scope} scope of one owner has no call {name!r}")
+        assert method is not None  # noqa: S101 - narrows for the type checker
+
+        @wraps(method)
+        async def call(*args: Any, **named: Any) -> Any:
+            given = taken.bind_partial(*args, **named).arguments
+            if given.get("user_id", self._owner["user_id"]) != self._owner["user_id"]:
+                raise ValueError("this is the memory of another user; open theirs with `memory.of(user_id)`")
+            rest = {name: who for name, who in self._owner.items() if name in taken.parameters and name not in given}
+            return await method(*args, **named, **rest)
+
+        return call
+
+
+class BoundMemory:
+    """Memory of one owner, by scopes: `memory.of("ann").state` has the calls of `memory.state` for ann.
+
+    Args:
+        scopes: The scope stores.
+        session_id: The conversation; None where the calls name it.
+    """
+
+    def __init__(self, scopes: Iterable[ScopeStore], user_id: str, session_id: str | None, agent_id: str) -> None:
+        if not user_id:
+            raise ValueError("user_id must not be empty: nobody's memory is everybody's")
+        owner = {"user_id": user_id, "agent_id": agent_id} | ({} if session_id is None else {"session_id": session_id})
+        bound = {str(scope.scope): BoundScope(scope, owner) for scope in scopes}
+        self.dialog, self.state, self.semantic = map(bound.__getitem__, ("dialog", "state", "semantic"))
+        self.episodic, self.procedural = map(bound.__getitem__, ("episodic", "procedural"))
+        self.profile, self.experience = map(bound.__getitem__, ("profile", "experience"))

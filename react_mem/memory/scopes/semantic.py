@@ -44,13 +44,12 @@ class SemanticMemoryStore(ScopeStore):
         """
         if not self._policy.recall.semantic:
             return []
-        former = [
-            self._search(query, question, SPARE * self._policy.recall.max_memories, kind=FACT.name, current=False)
-        ]
+        limit = SPARE * self._policy.recall.max_memories
+        former = self._search(query, question, limit, kind=FACT.name, current=False)
         return [
-            self._search(query, question, SPARE * self._policy.recall.max_memories, **_BELIEVED),
+            self._search(query, question, limit, **_BELIEVED),
             self._search(query, question, SPARE * self._policy.recall.max_docs, kind=DOCUMENT.name),
-            *(former if query.extra.get("history") or query.as_of else []),
+            *([former] if query.extra.get("history") or query.as_of else []),
         ]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
@@ -64,15 +63,14 @@ class SemanticMemoryStore(ScopeStore):
         """Return facts and documents in one order of relevance; a fact past its last day is a former one."""
         at = with_zone(query.as_of or query.asked_at)
         limit, limit_docs = self._policy.recall.max_memories, self._policy.recall.max_docs
-        standing = (self._unseen(only(answer, lambda value: not is_over(value, at)), query) for answer in answers)
-        facts, documents, *former = standing
-        shown = [facts[:limit], documents[:limit_docs], *(past[:limit] for past in former)]
-        parts = [list(map(self.shown, part)) for part in shown]
+        standing = [self._unseen(only(answer, lambda value: not is_over(value, at)), query) for answer in answers]
+        parts = [
+            list(map(self.shown, found[:most]))
+            for found, most in zip(standing, (limit, limit_docs, limit), strict=False)
+        ]
         if query.extra.get("history"):
-            over = [
-                one for answer in answers for one in self._unseen(only(answer, lambda value: is_over(value, at)), query)
-            ]
-            past = map(self.shown, over[:limit])
+            lapsed = (self._unseen(only(answer, lambda value: is_over(value, at)), query) for answer in answers)
+            past = map(self.shown, [one for found in lapsed for one in found][:limit])
             parts.append([item.model_copy(update={"payload": as_read(item.payload, at)}) for item in past])
         # each part stays in its order, which a reranker may have made
         return list(heapq.merge(*parts, key=lambda item: -(item.score or 0.0)))
@@ -86,8 +84,6 @@ class SemanticMemoryStore(ScopeStore):
             query_text: The text; empty for the latest.
             filters: Conditions on the records' fields, in the store's syntax: {"kind": "document"}, {"about": "user"}.
                 Any other name is one of a document's `metadata`: {"product": "laptop", "price": {"$lt": 900}}.
-            top_k: Number of results.
-            user_id: The owner.
 
         Raises:
             ValueError: If there is no such operator.
@@ -111,9 +107,6 @@ class SemanticMemoryStore(ScopeStore):
             docs: LangChain documents, whose `metadata` may have `title` and `source`; mappings with a `text` (or
                 `content`, `page_content`) and perhaps a `title`, a `source` (or `uri`, `url`), an `id` and `metadata`,
                 to which all other keys are added; or records. One mapping is one document.
-            user_id: The owner.
-            session_id: The conversation they came up in, if any.
-            agent_id: The agent that provides them.
 
         Raises:
             ValueError: If one has no text; the message names its place.
@@ -138,9 +131,6 @@ class SemanticMemoryStore(ScopeStore):
             not
                 given, and `source_ids` the messages that say it. {"subject", "predicate", "object"} is read as well:
                 the subject as `about`, and the three as the text where there is none.
-            user_id: The owner.
-            session_id: The conversation they come from.
-            agent_id: The agent that adds them.
 
         Returns:
             Every fact that is new or has changed.
@@ -148,9 +138,12 @@ class SemanticMemoryStore(ScopeStore):
         Raises:
             ValueError: If one says nothing.
         """
+        return await self._add(user_id, facts, session_id=session_id, agent_id=agent_id)
+
+    async def _add(self, user_id: str, facts: Sequence[Mapping[str, Any] | str], **written: Any) -> list[Fact]:
         operations = [_operation(fact) for fact in facts]
         await self._room(user_id, [operation.text for operation in operations])
-        return await write_facts(self.store, user_id, operations, at=now(), session_id=session_id, agent_id=agent_id)
+        return await write_facts(self.store, user_id, operations, at=now(), **written)
 
     async def history(
         self,
@@ -165,7 +158,6 @@ class SemanticMemoryStore(ScopeStore):
 
         Args:
             query_text: The question; empty for everything.
-            user_id: The owner.
             about: The subject: `user`, or a name; None for any.
             as_of: A time: only facts believed then, as they were; without a zone, in UTC.
             limit: Number of facts, the nearest, or else the latest.
@@ -191,17 +183,8 @@ class SemanticMemoryStore(ScopeStore):
             ValueError: If the data is neither; the message names the field and the fix.
         """
         if set(event.data) <= {*_GIVEN, "source_ids", "kind"} and FACT.may_be(event.data):
-            operation = _operation(event.data)
-            await self._room(event.user_id, [operation.text])
-            await write_facts(
-                self.store,
-                event.user_id,
-                [operation],
-                at=now(),
-                session_id=event.session_id,
-                agent_id=event.agent_id,
-                told=written_in(event),
-            )
+            own = {"session_id": event.session_id, "agent_id": event.agent_id, "told": written_in(event)}
+            await self._add(event.user_id, [event.data], **own)
         else:
             await super().write(event)
 

@@ -37,13 +37,7 @@ class StateMemoryStore(ScopeStore):
         return [GetOp(self.namespace(query.user_id), STATE.id(query.flow_id, query.session_id))]
 
     async def get_state(self, flow_id: str, session_id: str, *, user_id: str) -> dict[str, Any] | None:
-        """Return the state of a flow in a conversation, None where none was saved.
-
-        Args:
-            flow_id: The flow.
-            session_id: The conversation.
-            user_id: The owner.
-        """
+        """Return the state of a flow in a conversation, None where none was saved."""
         id_ = STATE.id(flow_id, session_id)
         found = await self._get(user_id, [id_])
         return FlowState.from_value(found[id_]).state if found else None
@@ -54,11 +48,7 @@ class StateMemoryStore(ScopeStore):
         """Save the state of a flow in a conversation, in place of the previous one.
 
         Args:
-            flow_id: The flow.
-            session_id: The conversation.
             state_dict: JSON.
-            user_id: The owner.
-            agent_id: The agent that saves it.
 
         Raises:
             ValueError: If it is not JSON; the message names the place.
@@ -82,12 +72,6 @@ class StateMemoryStore(ScopeStore):
 
         Args:
             task_id: The task; a stored one gets the step.
-            step: The step.
-            status: Its status.
-            error: Why it failed.
-            user_id: The owner.
-            session_id: The conversation.
-            agent_id: The agent that takes it.
 
         Raises:
             ValueError: If the status is unknown.
@@ -97,12 +81,7 @@ class StateMemoryStore(ScopeStore):
         return await self._noted(user_id, record)
 
     async def task(self, user_id: str, task_id: str) -> tuple[Task | None, list[TaskStep]]:
-        """Return a task with its steps, in order; None and no steps where it is not stored.
-
-        Args:
-            user_id: The owner.
-            task_id: The id of its record.
-        """
+        """Return a task by its record's id with its steps, in order; None and no steps where it is not stored."""
         found = await self._get(user_id, [task_id])
         if task_id not in found:
             return None, []
@@ -115,39 +94,20 @@ class StateMemoryStore(ScopeStore):
         return [TaskStep.from_value(kept[id_]) for id_ in task.steps if id_ in kept]
 
     async def open_tasks(self, user_id: str, agent_id: str, limit: int) -> list[Task]:
-        """Return the unfinished tasks of an agent with a user, in the store's order.
-
-        Args:
-            user_id: The owner.
-            agent_id: The agent.
-            limit: Number of tasks.
-        """
+        """Return the unfinished tasks of an agent with a user, in the store's order."""
         asked = {"kind": TASK.name, "open": True, "agent_id": agent_id}
         found = await self.store.asearch(self.namespace(user_id), filter=asked, limit=limit, refresh_ttl=False)
         return [Task.from_value(item.value) for item in found]
 
     async def task_steps(self, task_id: str, *, user_id: str, session_id: str) -> list[TaskStep]:
-        """Return the steps of a task in a conversation, in the order in which they were first noted.
-
-        Args:
-            task_id: The task.
-            user_id: The owner.
-            session_id: The conversation.
-        """
+        """Return the steps of a task in a conversation, in the order in which they were first noted."""
         found = await self.every(user_id, kind=TASK_STEP.name, task_id=task_id, session_id=session_id)
         return sorted(map(TaskStep.from_value, found), key=lambda step: step.created_at)
 
     def task_changes(
         self, user_id: str, task: Task | None, before: Sequence[TaskStep], after: Sequence[TaskStep]
     ) -> list[Change]:
-        """Return the writes of a task in progress.
-
-        Args:
-            user_id: The owner.
-            task: Its record; None where only its steps are stored.
-            before: Its stored steps.
-            after: Its new steps; missing ones are removed.
-        """
+        """Return the writes of a task in progress, if it is stored, and of its steps; missing ones are removed."""
         records: list[Record] = [step for step in after if step not in before]
         if task is not None:
             steps = tuple(step.id for step in after)
@@ -164,8 +124,10 @@ class StateMemoryStore(ScopeStore):
             if task is None:
                 known = await self.task_steps(record.task_id, user_id=user_id, session_id=record.session_id)
             before = next((one for one in known if normalise(one.text) == normalise(record.text)), None)
-            noted = moved(before, record) if before is not None else _named(record, known)
-            [after] = await capped(self.store, user_id, [noted])
+            names = {one.name for one in known}
+            free = next(str(number) for number in count(1) if str(number) not in names)
+            named = record.model_copy(update={"name": record.name or free})
+            [after] = await capped(self.store, user_id, [named if before is None else moved(before, record)])
             if after == before:
                 return after, []
             steps = [after if one is before else one for one in known] if before is not None else [*known, after]
@@ -200,11 +162,7 @@ class StateMemoryStore(ScopeStore):
 
 
 def _as_json(state: Any) -> dict[str, Any]:
-    """Return the state of a flow, a mapping of JSON values.
-
-    Raises:
-        ValueError: If it is not; the message names the place.
-    """
+    """Return the state of a flow, a mapping of JSON values; a `ValueError` names the place of another value."""
     if not isinstance(state, Mapping):
         raise ValueError(f"memory scope state: state: must be a mapping, got {state!r:.80}")
     if unfit := _not_json(state, "state"):
@@ -226,27 +184,19 @@ def _not_json(value: Any, place: str) -> str:
     return ""
 
 
-def _named(step: TaskStep, known: Sequence[TaskStep]) -> TaskStep:
-    """Return a new step with a name that no other step of its task has."""
-    names = {one.name for one in known}
-    name = next(str(number) for number in count(1) if str(number) not in names)
-    return step.model_copy(update={"name": step.name or name})
-
-
 def moved(before: TaskStep, after: TaskStep) -> TaskStep:
     """Return a stored step updated by a new report of it.
 
     A report from a later conversation goes with that conversation; the status stays.
     """
     told = before.text == after.text and after.error in ("", before.error)
-    sources = before.source_ids if told else tuple(dict.fromkeys([*before.source_ids, *after.source_ids]))
     update = {
         "text": after.text,
         "status": after.status,
         "error": after.error,
         "tool": after.tool or before.tool,
         "depends_on": after.depends_on or before.depends_on,
-        "source_ids": sources,
+        "source_ids": before.source_ids if told else tuple(dict.fromkeys([*before.source_ids, *after.source_ids])),
         **written_in(after),
     }
     return before.model_copy(update=update)

@@ -154,11 +154,7 @@ class _AskedRecall:
         def partner(key: str) -> Mapping[str, Any] | None:
             return other.value if (other := records.get((self.prefix, key, False))) is not None else None
 
-        self.shown.take(
-            lambda key: records.get((self.prefix, key, True)),
-            partner,
-            lambda cosine: None if cosine is None else calibration.similarity(cosine),
-        )
+        self.shown.take(lambda key: records.get((self.prefix, key, True)), partner, calibration)
 
     def recall(self) -> Recall:
         """Return the result."""

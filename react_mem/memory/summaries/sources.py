@@ -191,7 +191,6 @@ def extract_sentences(sources: Sequence[Source], length: int, *, named: bool = T
     says much, the beginning of the sources is returned.
 
     Args:
-        sources: The sources, in the order of the conversation.
         length: Maximum characters of all of them together.
         named: True to name the speakers.
 
@@ -258,13 +257,7 @@ messages of a conversation join once these have been summed up.
 
 @dataclass(frozen=True)
 class Fold:
-    """Group of items that becomes one summary.
-
-    Args:
-        entries: The items, in the order of the conversation.
-        level: The level of the summary.
-        master: The master that it updates; None where it is a new summary.
-    """
+    """Group of items, in the order of the conversation, that becomes one summary, or updates the master."""
 
     entries: tuple[ChainEntry, ...]
     level: SummaryLevel

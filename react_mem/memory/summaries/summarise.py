@@ -103,14 +103,7 @@ _ROOM = 40
 
 @dataclass(frozen=True)
 class Coherence:
-    """Comparison of a summary with its sources.
-
-    Args:
-        kept: Number of the sources' names and numbers in it.
-        room: Number of them that it has room for.
-        lost: The missing ones, in their order.
-        invented: Its names and numbers that no source has.
-    """
+    """Comparison of a summary with its sources: how many of their names and numbers it has, and has room for."""
 
     kept: int
     room: int
@@ -133,9 +126,6 @@ def compare(summary: str, sources: Sequence[Source], length: int, known: Sequenc
     """Compare a summary with its sources.
 
     Args:
-        summary: The summary.
-        sources: Its sources.
-        length: Maximum characters of the summary.
         known: Further sources that it may draw on, such as the summary before it.
 
     >>> from datetime import UTC, datetime
@@ -174,8 +164,6 @@ class SummaryTask:
     """One summary to make.
 
     Args:
-        level: Its level.
-        sources: Its sources, in the order of the conversation.
         before: The summary before it, to go on from; None where there is none.
         master: The master so far, where it is to be brought up to date.
         covers: Number of messages covered.
@@ -205,14 +193,7 @@ class SummaryTask:
 
 @dataclass(frozen=True)
 class Made:
-    """A finished summary.
-
-    Args:
-        text: The summary.
-        made_by: The model; `extractive` without one.
-        calls: Number of model calls.
-        problem: Why no model made it, though there are some; empty where one did.
-    """
+    """A finished summary, `extractive` without a model, and the problem where a model should have made it."""
 
     text: str
     made_by: str
@@ -229,28 +210,17 @@ class Summariser:
     """
 
     def __init__(self, models: Sequence[BaseChatModel] = ()) -> None:
-        self.models = tuple(_SummaryModel(without_retries(model), model_name(model)) for model in models)
+        self.models = tuple((without_retries(model), model_name(model)) for model in models)
         levels = ("summary_level1", "summary_higher", "summary_master", "summary_again")
         self.prompts = {name: load_prompt(name) for name in levels} if models else {}
 
     def begin(self, settings: SummarySettings, deadline: float) -> Summarising:
-        """Return a session of summaries: a model that cannot be reached is not asked again in it.
-
-        Args:
-            settings: Their length, and whether they are retried.
-            deadline: Seconds for one model call.
-        """
+        """Return a session (`deadline` in seconds a call); a model that cannot be reached is not asked again in it."""
         return Summarising(self, settings, deadline)
 
 
 EXTRACTIVE = Summariser()
 """Summariser that asks no model."""
-
-
-@dataclass(frozen=True)
-class _SummaryModel:
-    model: BaseChatModel
-    name: str
 
 
 @dataclass
@@ -269,45 +239,46 @@ class Summarising:
             measured.set(covers=task.covers)
             task = replace(task, sources=bounded(task.sources))
             before, problems = self._calls, []
-            for number, asked in enumerate(self.summariser.models):
+            for number, (model, name) in enumerate(self.summariser.models):
                 if number in self._down:
                     continue
                 try:
-                    made = await self._ask(asked, task)
+                    text = await self._ask(model, task)
                 except ExtractionError as error:
-                    problems.append(f"{asked.name}: {error}")
+                    problems.append(f"{name}: {error}")
                     log.warning("a summary could not be made by a model: %s", error)
                     if not isinstance(error, InvalidOutput):
                         self._down.add(number)
                 else:
-                    return replace(made, calls=self._calls - before)
+                    return Made(text, name, self._calls - before)
             text = await asyncio.to_thread(extract_sentences, task.told, self.settings.summary_length)
             telemetry.count("summaries", level=task.level, outcome="extractive")
             if self.summariser.models:
                 telemetry.count("degradations", part="summary")
             return Made(text, MADE_BY, self._calls - before, "; ".join(problems))
 
-    async def _ask(self, asked: _SummaryModel, task: SummaryTask) -> Made:
+    async def _ask(self, model: BaseChatModel, task: SummaryTask) -> str:
         prompt = self._prompt(task)
-        text = await self._answer(asked, task, prompt)
+        text = await self._answer(model, task, prompt)
         found = await self._compared(text, task)
         redone = False
         if found.fails and self.settings.check_coherence:
             try:
-                again = await self._answer(asked, task, [*prompt, AIMessage(text), self._complaint(found)])
+                again = await self._answer(model, task, [*prompt, AIMessage(text), self._complaint(found)])
             except ExtractionError as error:
                 log.warning("a summary could not be made once more, the first one is kept: %s", error)
             else:
                 other = await self._compared(again, task)
-                if _better(other, found):
+                # it invents less than the first, or as little and keeps more
+                if (-len(other.invented), other.kept) > (-len(found.invented), found.kept):
                     text, found, redone = again, other, True
         text = await asyncio.to_thread(_held, text, task)
         outcome = "flawed" if found.fails else "redone" if redone else "good"
         telemetry.count("summaries", level=task.level, outcome=outcome)
         telemetry.record("summary.quality", found.quality, level=task.level)
-        return Made(text, asked.name)
+        return text
 
-    async def _answer(self, asked: _SummaryModel, task: SummaryTask, prompt: Sequence[BaseMessage]) -> str:
+    async def _answer(self, model: BaseChatModel, task: SummaryTask, prompt: Sequence[BaseMessage]) -> str:
         """Return the summary in a model's answer to a prompt, within the length.
 
         Raises:
@@ -316,7 +287,7 @@ class Summarising:
         self._calls += 1
         length = self.settings.summary_length
         answer = await say(
-            asked.model,
+            model,
             prompt,
             purpose="summary",
             run_name="summarise",
@@ -350,12 +321,8 @@ class Summarising:
         ]
 
     def _complaint(self, found: Coherence) -> HumanMessage:
-        told = []
-        if found.invented:
-            told.append(f"It has what they do not: {', '.join(found.invented[:_MAX_COMPLAINT])}.")
-        if found.lost:
-            told.append(f"It lacks what they have: {', '.join(found.lost[:_MAX_COMPLAINT])}.")
-        complaint = " ".join(told)
+        problems = {"It has what they do not": found.invented, "It lacks what they have": found.lost}
+        complaint = " ".join(f"{what}: {', '.join(of[:_MAX_COMPLAINT])}." for what, of in problems.items() if of)
         again = self.summariser.prompts["summary_again"]
         return HumanMessage(again.format(complaint=fence(complaint), length=self.settings.summary_length))
 
@@ -370,8 +337,3 @@ def _held(text: str, task: SummaryTask) -> str:
     if len(held) < _MIN_HELD * len(text):
         raise InvalidOutput("the answer is not about what it was to sum up", raw=text)
     return held
-
-
-def _better(one: Coherence, other: Coherence) -> bool:
-    """Return true if one summary invents less than another, or as little and keeps more."""
-    return (-len(one.invented), one.kept) > (-len(other.invented), other.kept)

@@ -12,10 +12,10 @@ from react_mem._lazy import door
 if TYPE_CHECKING:
     from react_mem.memory.context.assembly import Assembled as Assembled
     from react_mem.memory.context.assembly import assemble as assemble
-    from react_mem.memory.context.briefing_parts import BriefingEntry as BriefingEntry
-    from react_mem.memory.context.briefing_parts import BriefingPart as BriefingPart
-    from react_mem.memory.context.briefing_parts import briefing as briefing
     from react_mem.memory.context.found_memory import MAX_LINE_CHARS as MAX_LINE_CHARS
+    from react_mem.memory.context.found_memory import BriefingEntry as BriefingEntry
+    from react_mem.memory.context.found_memory import BriefingPart as BriefingPart
+    from react_mem.memory.context.found_memory import briefing as briefing
     from react_mem.memory.context.found_memory import labelled as labelled
     from react_mem.memory.context.found_memory import profile_lines as profile_lines
     from react_mem.memory.context.found_memory import render_beginning as render_beginning

@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.retrieval.instructions import ASKS_STANDING, INSTRUCTION
+from react_mem.memory.retrieval.outline import ASKS_STANDING, INSTRUCTION
 from react_mem.memory.write.extraction.proposal import MAX_TOPIC_WORDS, strict_schema
 from react_mem.memory.write.extraction.structured import StructuredExtractor, create_extractor
 from react_mem.memory.write.turns import Turns

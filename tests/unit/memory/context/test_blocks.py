@@ -61,7 +61,7 @@ def test_a_long_page_is_cut_to_its_share_and_a_short_one_leaves_its_own() -> Non
 def test_where_there_is_no_room_the_least_relevant_goes_first_and_is_counted() -> None:
     pages = [page("word " * 500, f"https://example.org/{n}") for n in range(4)]
     block = render_pages(pages, 160)
-    assert [kept.url[-1] for kept in block.pages] == ["0", "1"]
+    assert [kept.url[-1] for kept in block.items] == ["0", "1"]
     assert block.dropped == 2
     assert render_pages(pages, 0).dropped == render_pages(pages, -50).dropped == 4
 
@@ -73,7 +73,7 @@ texts = st.text(max_size=2_000)
 def test_pages_keep_the_budget_and_a_line_each(given_: list[tuple[str, str, str]], tokens: int) -> None:
     block = render_pages([page(text, url, title=title) for text, url, title in given_], tokens)
     assert count_tokens(block.text) <= max(tokens, 0)
-    assert len(block.text.splitlines()) == len(block.pages) == len(given_) - block.dropped
+    assert len(block.text.splitlines()) == len(block.items) == len(given_) - block.dropped
 
 
 def test_a_page_can_neither_end_its_block_nor_pass_for_another() -> None:
@@ -95,7 +95,7 @@ def test_summaries_have_their_level_and_what_they_stand_for_the_oldest_first() -
 def test_without_room_what_stands_for_the_fewest_messages_goes_first() -> None:
     entries = [summary("a " * 100, 0, 8, "2"), summary("b " * 100, 9, 11), summary("c " * 100, 12, 14), said("d", 15)]
     block = render_summaries(entries, 140)
-    assert block.ids == {entries[0].id}
+    assert {entry.id for entry in block.items} == {entries[0].id}
     assert block.dropped == 3
     assert render_summaries(entries, 0).dropped == 4
 
@@ -109,7 +109,7 @@ def test_summaries_keep_the_budget_and_their_order(given_: list[tuple[str, int]]
     block = render_summaries(entries, tokens)
     assert count_tokens(block.text) <= max(tokens, 0)
     lines = block.text.splitlines()
-    assert len(lines) == len(block.ids) == len(entries) - block.dropped
+    assert len(lines) == len(block.items) == len(entries) - block.dropped
     assert [line[11:19] for line in lines] == sorted(line[11:19] for line in lines)
 
 

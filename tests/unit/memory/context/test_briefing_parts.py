@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from react_mem.agents.quoting import read_memories
 from react_mem.memory.context import count_tokens, render_memories
-from react_mem.memory.context.briefing_parts import HEADINGS, BriefingPart
+from react_mem.memory.context.found_memory import HEADINGS, BriefingPart
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 
 SOURCES = {

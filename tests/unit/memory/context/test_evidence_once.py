@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.quoting import read_lines
 from react_mem.memory.context.found_memory import FoundMemory
-from react_mem.memory.context.memories import EvidenceOnce, render_found
+from react_mem.memory.context.memories import one_place, render_found
 from react_mem.memory.merging.doubts import with_places
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import MESSAGE
@@ -46,7 +46,7 @@ def episode(id_: str, text: str, *sources: str) -> FoundMemory:
 
 
 def shown(question: str, *ranked: FoundMemory) -> list[str]:
-    return [one.item.id for one in EvidenceOnce(question).one_place(ranked)]
+    return [one.item.id for one in one_place(ranked, question)]
 
 
 TOLD = "My doctor says that I am allergic to peanuts, so I carry a pen with me on every flight."
@@ -214,8 +214,8 @@ found = st.lists(
 def test_what_is_found_is_shown_in_its_order_and_something_of_it_always_is(
     ranked: list[FoundMemory], question: str
 ) -> None:
-    kept = EvidenceOnce(question).one_place(ranked)
+    kept = one_place(ranked, question)
     places = [ranked.index(one) for one in kept]
     assert places == sorted(places)
     assert bool(kept) == any(one.key for one in ranked)
-    assert EvidenceOnce(question).one_place(kept) == kept
+    assert one_place(kept, question) == kept

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.context.found_memory import FoundMemory
-from react_mem.memory.context.memories import MemoryBlock, render_found
+from react_mem.memory.context.found_memory import FoundMemory, PromptBlock
+from react_mem.memory.context.memories import render_found
 from react_mem.memory.llm.budget import count_lines
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 
@@ -17,7 +17,7 @@ LINKED = (
 )
 
 
-def shown(room: int, linked: tuple[Fragment, ...]) -> MemoryBlock:
+def shown(room: int, linked: tuple[Fragment, ...]) -> PromptBlock[MemoryResultItem]:
     payloads = [{"kind": "fact", "text": f"I like tea of the kind {kind}"} for kind in ("green", "black", "white")]
     items = [
         MemoryResultItem(scope=MemoryScope.SEMANTIC, id=str(place), source="fact", payload=payload, linked=linked)

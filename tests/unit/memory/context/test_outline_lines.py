@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 
 from react_mem.memory.context import Frame, Section, Window, assemble
-from react_mem.memory.context.outline_lines import outline_in, render_outline
+from react_mem.memory.context.dialogue import outline_in, render_outline
 from react_mem.memory.llm.budget import LineTokens
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
@@ -48,13 +48,13 @@ def test_it_is_in_the_order_in_which_it_was_said() -> None:
     days, lines = block.text.split("\n")[::2], block.text.split("\n")[1::2]
     assert days == ["(2026-01-02)", "(2026-01-03)", "(2026-01-04)"]
     assert [line.partition(".")[0] for line in lines] == ["- Dig", "- Plant", "- Paint"]
-    assert {part.id for part in block.parts} == {"q1", "a1", "q2", "a2", "q3", "a3"}
+    assert {part.id for part in block.items} == {"q1", "a1", "q2", "a2", "q3", "a3"}
 
 
 def test_where_there_is_little_room_the_lines_are_short_and_the_most_relevant() -> None:
     every = [exchange(number) for number in range(60)]
     block = rendered(outline(every[::-1]))
-    shown = {part.id for part in block.parts if part.role == "user"}
+    shown = {part.id for part in block.items if part.role == "user"}
     assert 15 < len(shown) < 60
     assert shown == {f"q{number}" for number in range(60 - len(shown), 60)}
     assert block.dropped == 60 - len(shown)
