@@ -156,12 +156,7 @@ def _runner(agent: str) -> AgentRunner | None:
 
 @dataclass(frozen=True)
 class OpenAgentMemory:
-    """Open memory of one agent, for all its users.
-
-    Args:
-        agent: The agent's memory.
-        store: The store of that memory.
-    """
+    """Open memory of one agent, for all its users, with its store."""
 
     agent: AgentMemory
     store: BaseStore
@@ -169,16 +164,9 @@ class OpenAgentMemory:
 
 @asynccontextmanager
 async def open_agent_memory(agent: str) -> AsyncIterator[OpenAgentMemory]:
-    """Open the memory of an agent without its graph, and run its background work while it is open.
+    """Open the memory of an agent (a name, or a YAML file) without its graph, and run its background work meanwhile.
 
-    Args:
-        agent: The name of its config, or the path of a YAML file.
-
-    Yields:
-        The memory.
-
-    Raises:
-        ReactMemError: If the agent cannot be loaded or the database cannot be opened; the message names the fix.
+    Raises `ReactMemError` if the agent cannot be loaded or the database cannot be opened; the message names the fix.
     """
     config, resolved, remembering = await asyncio.to_thread(_load, agent)
     async with open_storage(with_embedding_of(config, StorageSettings.from_env())) as storage:

@@ -183,10 +183,7 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
         return value
 
     def policy(self, flow_id: str | None = None) -> MemoryPolicy:
-        """Return the memory policy of a flow: `memory`, with the changes of `flows`.
-
-        Args:
-            flow_id: The flow; None, or one without changes, gives `memory` alone.
+        """Return the memory policy of a flow: `memory`, with the changes of `flows`; without any, `memory` alone.
 
         >>> config = AgentConfig(name="a", manager="react_mem", flows={"plan": MemoryPolicy(recall={"dialog": False})})
         >>> [config.policy("plan").recall.dialog, config.policy("plan").recall.semantic, config.policy().recall.dialog]

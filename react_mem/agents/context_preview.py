@@ -34,13 +34,7 @@ REMEMBERING = "react_mem"
 
 @dataclass(frozen=True)
 class ContextPreview:
-    """A prompt, and its making.
-
-    Args:
-        frame: The space for it.
-        assembled: The memories found for it.
-        prompt: Its messages.
-    """
+    """A prompt with the space for it and the memories found for it."""
 
     frame: Frame
     assembled: Assembled
@@ -58,13 +52,8 @@ async def preview_context(
 ) -> ContextPreview:
     """Return the prompt of an agent for the last message of a thread.
 
-    Args:
-        agent: An agent of the manager with memory.
-        store: The store of memory.
-        identity: The user, and the conversation.
-        thread: The messages, the question last.
-        later: The messages after it, where an old question is asked once more.
-        named_by_records: True if the ids of the messages are those of their records.
+    `later` are the messages after it, where an old question is asked once more; `named_by_records` says that the ids of
+    the messages are those of their records.
     """
     policy = agent.config.memory
     instructions = followed_by(agent.config.system_prompt, await agent.standing.text())

@@ -148,25 +148,8 @@ class RunChoices:
 class ResolvedAgent:
     """Resolved agent, from which a manager builds a graph.
 
-    Args:
-        config: The agent's config.
-        model: Its chat model.
-        small_model: The model for extraction and other background work.
-        summary_model: The model for summaries; else the small model.
-        search_model: The model that decides on a web search; else the small model.
-        tools: Its tools.
-        provider_tools: Tools run by the model's provider, as it describes them.
-        system_prompt: Its instructions.
-        standing: The operator's files, which follow any instructions.
-        response_format: As in `langchain.agents.create_agent`.
-        state_schema: Further fields of the state.
-        context_schema: The settings of one run.
-        name: The name of its answers and its graph; None for the manager's.
-        model_name: The name of the chat model.
-        fallback: The language models asked when it fails, in order.
-        quotes: The quoting model after them; None where the failure is raised.
-        health: The models that fail at the moment.
-        work: The background work, set by a manager with memory.
+    Where the chat model fails, `fallback` are asked in order and then `quotes`; None: the failure is raised. `standing`
+    are the operator's files, which follow any instructions; `name` is None for the manager's.
     """
 
     config: AgentConfig
@@ -206,8 +189,7 @@ class ResolvedAgent:
     async def for_run(self, context: AgentContext) -> RunChoices:
         """Return the model, instructions, limit and policy of a run: the agent's own, changed by its caller's choices.
 
-        Raises `ChoiceRefused` for a choice not left to callers, and `ModelConfigError` if the chosen model cannot be
-        loaded.
+        Raises `ChoiceRefused`, and `ModelConfigError` if the chosen model cannot be loaded.
         """
         refuse_choices(self.config, context, self.model_name)
         return RunChoices(

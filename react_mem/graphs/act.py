@@ -17,7 +17,7 @@ from react_mem.agents.resolve import ResolvedAgent
 from react_mem.graphs import events
 from react_mem.graphs.model_call import timed
 from react_mem.graphs.schemas import AgentState, current_turn
-from react_mem.graphs.switching.switching import from_ahead
+from react_mem.graphs.switching import from_ahead
 from react_mem.memory import telemetry
 from react_mem.memory.context import from_tool, running_tool, without_secrets
 

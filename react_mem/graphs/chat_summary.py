@@ -29,12 +29,7 @@ DEFAULT_AGENT = "assistant"
 
 
 class ChatSummaryContext(BaseModel):
-    """Context of a summary: the conversation's owner, and the agent whose model and policy to use.
-
-    Args:
-        user_id: The owner of the profile; ignored where the server authenticates users. Empty: no profile is read.
-        agent: The agent.
-    """
+    """Context of a summary: the owner of the profile, and the agent whose model and policy to use."""
 
     model_config = ConfigDict(
         extra="ignore",
@@ -59,10 +54,7 @@ class ChatSummaryContext(BaseModel):
 def summarizer_for(agent: str) -> ChatSummarizer:
     """Return the summarizer of an agent, built once. Blocking: it reads files and imports.
 
-    Raises:
-        AgentConfigError: If there is no such agent, or its file is not valid; the message lists the agents.
-        ModelConfigError: If one of its models cannot be loaded.
-        ToolConfigError: If one of its tools cannot be loaded.
+    Raises `AgentConfigError`, `ModelConfigError` or `ToolConfigError` if the agent cannot be loaded.
     """
     resolved = resolve_agent(load_agent_config(agent))
     return ChatSummarizer(resolved.with_stand_ins(resolved.small_model), resolved.config.memory, agent)
@@ -109,11 +101,7 @@ def _offering(agents: Sequence[str]) -> type[ChatSummaryContext]:
 
 
 def checked(given: Any) -> ChatSummaryRequest:
-    """Return the validated input of a run.
-
-    Raises:
-        InvalidInputError: If it is not a conversation; it names every wrong field, without the content.
-    """
+    """Return the validated input of a run; `InvalidInputError` names every wrong field, without the content."""
     try:
         return ChatSummaryRequest.model_validate(given)
     except ValidationError as error:

@@ -78,17 +78,10 @@ def compile_graph(
     manager: str,
     **options: Unpack[CompileOptions],
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Compile a manager's graph.
+    """Compile a manager's graph, whose checkpointer builds the types of the agent's answers and state.
 
     Its streams of events by version 3 show tool calls and subagents apart, its stream of values shows the fields that
     both managers share; private fields are in the checkpoint all the same.
-
-    Args:
-        graph: The graph.
-        schemas: Its schemas.
-        agent: The agent; a checkpointer builds the types of its answers and of its own state.
-        manager: The graph's name if the agent has none.
-        options: The caller's options.
     """
     compiled = graph.compile(
         strict_for(options.get("checkpointer"), (agent.state_schema, agent.response_format)),

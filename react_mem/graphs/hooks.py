@@ -23,13 +23,7 @@ State = TypeVar("State", contravariant=True)
 
 @dataclass(frozen=True)
 class Remember:
-    """One record for memory; the hook adds the owner.
-
-    Args:
-        scope: Its scope.
-        data: A record of the scope, as in `MemoryWriteEvent`.
-        meta: How it came about.
-    """
+    """One record for memory, as `data` of a `MemoryWriteEvent` has it; the hook adds the owner."""
 
     scope: MemoryScope
     data: dict[str, Any]

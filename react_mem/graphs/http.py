@@ -57,11 +57,9 @@ from react_mem.graphs.mcp_route import route as mcp_route
 from react_mem.graphs.memory_api.context_api import router as context
 from react_mem.graphs.memory_api.conversations_api import ending
 from react_mem.graphs.memory_api.conversations_api import router as conversations
-from react_mem.graphs.memory_api.events_api import router as events
 from react_mem.graphs.memory_api.forget_api import router as forget
 from react_mem.graphs.memory_api.holdings_api import router as holdings
 from react_mem.graphs.memory_api.memories_api import router as memories
-from react_mem.graphs.memory_api.messages_api import router as messages
 from react_mem.graphs.this_machine import OnlyThisMachine
 from react_mem.integrations.memory_page.document import PATH
 from react_mem.integrations.memory_page.document import route as memory_page
@@ -231,9 +229,7 @@ for mounted in (
     memories,
     context,
     conversations,
-    messages,
     holdings,
-    events,
     ending,
     chat_summary,
     router,

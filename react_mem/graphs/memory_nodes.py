@@ -106,12 +106,7 @@ class MemState(SwitchState):
 
 
 class MemoryNodes:
-    """The memory nodes of one agent.
-
-    Attributes:
-        tools: The tools that `act` runs.
-        switches: True if tools or layers are chosen for a turn.
-    """
+    """The memory nodes of one agent; `tools` are those that `act` runs, and `switches` is true if a turn chooses."""
 
     def __init__(self, agent: ResolvedAgent) -> None:
         self._agent = agent

@@ -62,17 +62,9 @@ class _Failed:
 
 
 class ModelCall:
-    """One call.
+    """One call of the model that should answer (`own`), or of what stands in for it.
 
-    Args:
-        agent: The agent.
-        own: The model that should answer.
-        writer: The custom stream.
-        thread: The messages of the conversation so far.
-        bind: Gives a model its tools and its schema.
-        quotable: True if an answer in words will do, such as a quote.
-        tags: Tags of the run, such as `nostream`.
-        purpose: Purpose in the telemetry.
+    `bind` gives a model its tools and its schema; `quotable` is true if an answer in words will do, such as a quote.
     """
 
     def __init__(
@@ -100,11 +92,7 @@ class ModelCall:
         self._told = 0
 
     async def answer(self, prompt: Sequence[BaseMessage]) -> tuple[AIMessage, BaseChatModel]:
-        """Ask until a model answers; return the answer and its model.
-
-        Raises:
-            ModelCallError: If nothing answers.
-        """
+        """Ask until a model answers; return the answer and its model. Raises `ModelCallError` if nothing answers."""
         if not self._stand_ins and self._quotes is None:
             return await self._alone(prompt)
         resting: list[NamedModel] = []

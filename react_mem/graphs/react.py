@@ -24,8 +24,7 @@ from react_mem.memory.runtime import Metering
 def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph of the plain ReAct loop. A store is handed to tools; the loop itself remembers nothing.
 
-    Raises:
-        StateSchemaError: If the agent's state schema does not go with the manager's.
+    Raises `StateSchemaError` if the agent's state schema does not go with the manager's.
     """
     switching = Switching.of(agent)
     schemas = Schemas.of(

@@ -38,8 +38,7 @@ def _with_own_steps(config: RunnableConfig | None) -> RunnableConfig | None:
 def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph of the ReAct loop that remembers.
 
-    Raises:
-        StateSchemaError: If the agent's state schema does not go with the manager's.
+    Raises `StateSchemaError` if the agent's state schema does not go with the manager's.
     """
     memory = MemoryNodes(agent)
     schemas = Schemas.of(

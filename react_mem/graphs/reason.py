@@ -87,15 +87,9 @@ _EMPTY_ANSWER = load_prompt("empty_answer")
 class Reason:
     """One call of the model, with the reading of its answer.
 
-    Args:
-        agent: The agent.
-        compose: Builds the prompt; the only difference between the managers.
-        offer: Chooses the tools for the model; all of the agent's by default.
-        begins: Returns true if the message of a turn is still to be counted, where there are quotas and the run has no
-            id; by default, if the model has not been called in it.
-
-    Raises:
-        ToolConfigError: If the agent has tools, and its model cannot call any.
+    `compose` builds the prompt, the only difference between the managers; `offer` chooses the tools (by default all of
+    the agent's); `begins` says if the message of a turn is still to be counted, where there are quotas and the run has
+    no id (by default, if the model has not been called in it). `ToolConfigError` for tools that the model cannot call.
     """
 
     def __init__(
@@ -116,11 +110,7 @@ class Reason:
     async def __call__(self, state: AgentState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Return the model's answer with its consequences for the state, without running a tool.
 
-        Raises:
-            InvalidInputError: If there is nothing to answer.
-            ChoiceRefused: If the agent's config does not allow the caller's choice.
-            QuotaExceeded: If the user has used up a quota of the day.
-            ModelCallError: If the model and its fallbacks fail.
+        Raises `InvalidInputError`, `ChoiceRefused`, `QuotaExceeded`, or `ModelCallError` if the fallbacks fail too.
         """
         require_input(state["messages"])
         if (policy := self._agent.config.memory).quotas.limits_days:
@@ -220,11 +210,7 @@ def after_reason(end: str) -> Callable[[AgentState], str | list[Send]]:
 
 
 def require_input(messages: Sequence[AnyMessage]) -> None:
-    """Refuse a turn without input.
-
-    Raises:
-        InvalidInputError: If there is no message, or the last one is a user's and empty, or an answer already.
-    """
+    """Refuse a turn without a message, or whose last one is a user's and empty, or an answer: `InvalidInputError`."""
     last = messages[-1] if messages else None
     # within another graph, what another agent has answered may be what this one goes on from
     is_nested = "|" in ensure_config().get("configurable", {}).get("checkpoint_ns", "")

@@ -35,12 +35,7 @@ async def search_web(
 ) -> WebAnswer:
     """Search the web if the question asks for it, and report the result on the stream.
 
-    Args:
-        web: The search.
-        question: The question.
-        profile: Private values by field, which must not leave the house.
-        models: The model that decides where words do not, then its stand-ins; may be empty.
-        writer: The custom stream.
+    `profile` has private values by field, which must not leave the house; `models` decide where words do not.
     """
     try:
         answer = await web.search(question, profile_values=profile, models=models, now=datetime.now(UTC))

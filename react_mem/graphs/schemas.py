@@ -43,10 +43,6 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
     came without an id must get the same one each time: of the input of a nested run (see `as_input`) it is derived from
     its content and the message before it, of other writes from its content and its place.
 
-    Args:
-        state: The messages so far.
-        writes: Anything that `add_messages` accepts (messages, dicts, tuples, strings, lists, removals), in order.
-
     >>> [m.content for m in append_messages([], ["hi", [("ai", "hello")]])]
     ['hi', 'hello']
     >>> append_messages([], ["hi"]) == append_messages([], ["hi"])
@@ -206,13 +202,7 @@ _SHARED = {*AgentState.__annotations__, *get_type_hints(LangChainState)}
 
 @dataclass(frozen=True)
 class Schemas:
-    """The schemas of one graph.
-
-    Args:
-        state: State that tools see and the stream shows; a manager's own fields are private to its nodes.
-        input: Input of a run.
-        output: Output of a run.
-    """
+    """The schemas of one graph: the state that tools see and the stream shows, a run's input, its output."""
 
     state: Any
     input: Any
@@ -222,21 +212,14 @@ class Schemas:
     def of(
         cls, added: type | None, private: Mapping[str, Any], *, suggests: bool = False, cards: bool = False
     ) -> Schemas:
-        """Return the schemas with the fields of a caller's own state, like `state_schema` of `create_agent`.
+        """Return the schemas with the fields of a caller's own state (`added`), like `state_schema` of `create_agent`.
 
         Fields that are annotated with LangChain's `OmitFromInput`, `OmitFromOutput` or `PrivateStateAttr` are left out
-        there.
+        there. `private` are the manager's own fields. The output has `suggestions` and `ui` of an agent that chooses
+        tools or shows cards, since `create_agent` has no such fields.
 
-        Args:
-            added: A TypedDict, such as one that extends `langchain.agents.AgentState`; None without fields of its own.
-            private: The fields of the manager's own state.
-            suggests: True if the output has `suggestions`, next steps: only of an agent that chooses, since
-                `create_agent` has no such field.
-            cards: True if the output has `ui`, cards that a chat shows with the answers; likewise.
-
-        Raises:
-            StateSchemaError: If it is not a TypedDict, merges `messages` in a way of its own, or has a field that the
-                manager keeps for itself.
+        Raises `StateSchemaError` if it is not a TypedDict, merges `messages` in a way of its own, or has a field of the
+        manager's own.
         """
         ours: dict[str, Any] = {"suggestions": NotRequired[list[dict[str, Any]]]} if suggests else {}
         if cards:

@@ -26,12 +26,7 @@ from pydantic import ValidationError
 
 @dataclass(frozen=True)
 class StructuredOutput:
-    """Strategy by which one model is asked for a schema.
-
-    Args:
-        strategy: A tool for each schema, or the provider's own structured output.
-        bindings: The schema's tools by name; empty for the provider's.
-    """
+    """Strategy by which one model is asked for a schema: its tools by name (`bindings`), or the provider's output."""
 
     strategy: ToolStrategy[Any] | ProviderStrategy[Any]
     bindings: dict[str, OutputToolBinding[Any]]
@@ -61,14 +56,9 @@ class StructuredOutput:
         return model.bind_tools([*tools, *(b.tool for b in self.bindings.values())], tool_choice="any")
 
     def read(self, response: AIMessage) -> tuple[list[AnyMessage], Any]:
-        """Read a model's answer.
+        """Return the tool messages that answer the schema's tool calls in an answer, and the object; None if none yet.
 
-        Returns:
-            The tool messages that answer the schema's tool calls, and the object; None where there is none yet.
-
-        Raises:
-            StructuredOutputValidationError: If the answer does not fit the schema and the strategy does not retry.
-            MultipleStructuredOutputsError: If there are several and the strategy does not retry.
+        Raises `StructuredOutputValidationError` or `MultipleStructuredOutputsError` if the strategy does not retry.
         """
         if isinstance(self.strategy, ProviderStrategy):
             if response.tool_calls:

@@ -24,8 +24,7 @@ _RUNS = {
         "demo": ("demo", "new"),
         "chat": ("chat",),
         "import_command": ("import", "skills", "mcp"),
-        "memory": ("memory",),
-        "context_view": ("context",),
+        "memory": ("memory", "context"),
         "doctor_command": ("users",),
         "database_command": ("worker", "database", "keys", "maintain"),
         "records_commands": ("audit", "receipt", "retention", "hold"),
@@ -51,10 +50,9 @@ def _flag(name: str, help: str) -> _Option:
 
 
 def command_line() -> argparse.ArgumentParser:
-    """Return the parser of the command line.
+    """Return the parser of the command line, which also yields `run` (a function as `module:name`) and `reads`.
 
-    Beside the arguments it yields `run`, the place of the function as `module:name`, and `reads`, false for a command
-    that needs no database or makes one.
+    The latter is false for a command that needs no database or makes one.
     """
     parser = argparse.ArgumentParser(prog="react-mem", description="LangGraph agents that remember.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version('react-mem')}")

@@ -18,8 +18,7 @@ from rich.text import Text
 from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.output import NOT_FORGOTTEN, Column, Terminal, one_line
-from react_mem.agents.terminal.render import Agent, TurnProgress, TurnView, run_turn
-from react_mem.agents.terminal.sessions import Sessions
+from react_mem.agents.terminal.render import Agent, Sessions, TurnProgress, TurnView, run_turn
 from react_mem.errors import LegalHoldError
 from react_mem.installation import of_extra
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, StorageSettings

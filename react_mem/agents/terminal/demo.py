@@ -20,8 +20,7 @@ from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig, load_agent_config
 from react_mem.agents.new_project import write_project
 from react_mem.agents.terminal.output import Terminal
-from react_mem.agents.terminal.render import Agent, TurnProgress, TurnView, run_turn
-from react_mem.agents.terminal.sessions import Sessions
+from react_mem.agents.terminal.render import Agent, Sessions, TurnProgress, TurnView, run_turn
 from react_mem.installation import pip_install, with_extra
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import has_embedded_server

@@ -56,10 +56,7 @@ def one_line(text: str, width: int) -> str:
 class Column:
     """A column of text, wrapped at words: the screen looks the same however the text was cut into pieces.
 
-    Args:
-        console: Wraps only on a terminal: lines in a pipe or a file stay whole.
-        indent: The column's left edge, where the cursor is expected.
-        style: The style of the text.
+    In a pipe or a file lines stay whole. The cursor is expected at `indent`, the column's left edge.
     """
 
     def __init__(self, console: Console, indent: int, style: str = "") -> None:

@@ -176,8 +176,7 @@ def _read(file: str) -> SignedReceipt:
 async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Print the audit log, the oldest entry first, or verify it; return the exit code.
 
-    Raises `AuditBroken` for a changed log, and `MemoryCommandError` for a malformed known end or a store that cannot be
-    opened.
+    Raises `AuditBroken` for a changed log, and `MemoryCommandError` for a malformed known end or an unusable store.
     """
     if arguments.verb == "quality":
         return await _quality(arguments, settings, console)

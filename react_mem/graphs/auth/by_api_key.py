@@ -34,11 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class ApiKeys:
-    """API keys of a file, which is read again when it changes: a removed key ends at once.
-
-    Raises:
-        ServerAuthError: If the file cannot be read or a line is malformed; the message names the line and the fix.
-    """
+    """API keys of a file, which is read again when it changes: a removed key ends at once; see `read_keys`."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -47,11 +43,7 @@ class ApiKeys:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> ApiKeys:
-        """Return the keys of the file in `AUTH_API_KEYS_FILE`.
-
-        Raises:
-            ServerAuthError: If the variable is unset, or the file cannot be used.
-        """
+        """Return the keys of the file in `AUTH_API_KEYS_FILE`; `ServerAuthError` without any."""
         named = environ.get(FILE_ENV, "").strip()
         if not named:
             raise ServerAuthError(f"set {FILE_ENV} to a file with a line `<identity> <sha256 of the key>` for each key")
@@ -93,8 +85,7 @@ class ApiKeys:
 def read_keys(file: Path) -> dict[bytes, str]:
     """Return the identities of a file of keys by the SHA-256 digests of the keys. Blocking.
 
-    Raises:
-        ServerAuthError: If the file cannot be read or a line is malformed; the message names the line and the fix.
+    Raises `ServerAuthError`, which names the malformed line and the fix.
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()

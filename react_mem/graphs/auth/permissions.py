@@ -117,11 +117,7 @@ METRICS_TOKEN_ENV = "METRICS_TOKEN"  # noqa: S105 - the name of a setting
 
 
 def bearer_token(authorization: str | None) -> str:
-    """Return the bearer token of an `Authorization` header.
-
-    Raises:
-        HTTPException: If there is none: 401.
-    """
+    """Return the bearer token of an `Authorization` header; 401 without one."""
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise unauthorized("send `Authorization: Bearer` with a token")
@@ -129,11 +125,7 @@ def bearer_token(authorization: str | None) -> str:
 
 
 def caller(identity: Any, *, administrator: bool) -> Auth.types.MinimalUserDict:
-    """Return an authenticated caller in the form of the server.
-
-    Raises:
-        HTTPException: If the identity cannot own memories: 401.
-    """
+    """Return an authenticated caller in the form of the server; 401 for an identity that cannot own memories."""
     why = unfit(identity) if isinstance(identity, str) else "it is no text"
     if why:
         raise unauthorized(f"the token's identity cannot be used: {why}")

@@ -39,18 +39,7 @@ _PUBLIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES25
 
 @dataclass(frozen=True)
 class JwtSettings:
-    """Settings of the authentication by signed tokens.
-
-    Args:
-        issuer: Required issuer (`iss`).
-        audience: Required audience (`aud`).
-        algorithms: Accepted signature algorithms.
-        secret: Shared secret of issuer and server; empty with `jwks_url`.
-        jwks_url: Address of the issuer's public keys; empty with `secret`.
-        leeway: Tolerated clock difference in seconds.
-        identity_claim: Claim with the user's identity.
-        administrators: Identities with the permission to change shared resources, such as assistants.
-    """
+    """Settings of the authentication by signed tokens: of `secret` and `jwks_url` one is empty."""
 
     issuer: str
     audience: str
@@ -63,11 +52,7 @@ class JwtSettings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> JwtSettings:
-        """Return the settings of the environment.
-
-        Raises:
-            ServerAuthError: If a setting is missing or unsafe; the message names the variable and the fix.
-        """
+        """Return the settings of the environment; `ServerAuthError` names the variable and the fix."""
         said = {name: value.strip() for name, value in environ.items() if name.startswith("AUTH_")}
         secret, jwks_url = said.get(SECRET_ENV, ""), said.get(JWKS_URL_ENV, "")
         if bool(secret) == bool(jwks_url):
@@ -146,14 +131,7 @@ log = logging.getLogger(__name__)
 
 
 class PublicKeys:
-    """Public keys of an identity provider, by key id.
-
-    Args:
-        url: Address of the key set (JWKS).
-        algorithms: Accepted algorithms; other keys are ignored.
-        client: Factory of the HTTP client.
-        clock: Clock in seconds.
-    """
+    """Public keys of an identity provider (JWKS), by key id; keys of other algorithms are ignored."""
 
     def __init__(
         self,
@@ -172,13 +150,9 @@ class PublicKeys:
         self._failed = ""
 
     async def key(self, key_id: str) -> jwt.PyJWK | None:
-        """Return the key of an id; None if the provider has no such key.
+        """Return the key of an id; None if the provider has no such key. Concurrent callers share one request.
 
-        Concurrent callers share one request.
-
-        Raises:
-            httpx.HTTPError: If the keys cannot be fetched, and none are cached.
-            ValueError: If the answer is no key set, or a request has just failed, and no keys are cached.
+        Raises `httpx.HTTPError` or `ValueError` if the keys cannot be fetched, and none are cached.
         """
         if self._renewal is None and self._due(key_id):
             # a task of its own: a caller that hangs up ends its own wait, and not that of the others
@@ -252,12 +226,7 @@ class Tokens:
         self._keys = keys or PublicKeys(settings.jwks_url, settings.algorithms)
 
     async def claims(self, token: str) -> dict[str, Any]:
-        """Return the claims of a valid token.
-
-        Raises:
-            langgraph_sdk.Auth.exceptions.HTTPException: If the token is not valid: 401, with the cause.
-            starlette.exceptions.HTTPException: If the public keys cannot be fetched: 503.
-        """
+        """Return the claims of a valid token; 401 with the cause for another, 503 where the keys cannot be fetched."""
         if len(token) > MAX_TOKEN_BYTES:
             raise unauthorized("the token is too long")
         wanted = self._settings

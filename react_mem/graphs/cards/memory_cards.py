@@ -49,14 +49,7 @@ Cards = Annotated[list[AnyUIMessage], latest_cards]
 
 
 class RecalledMemory(TypedDict):
-    """A memory on a card.
-
-    Args:
-        text: Its text.
-        scope: Its scope.
-        origin: Its origin.
-        date: Date of the message or of the first belief, in ISO 8601; empty without a date.
-    """
+    """A memory on a card; its date is of the message or of the first belief, in ISO 8601, or empty."""
 
     text: str
     scope: str
@@ -88,12 +81,7 @@ def recalled_memories(items: Iterable[MemoryResultItem]) -> RecalledMemories | N
 
 
 class TurnCards:
-    """Cards of one turn, pushed to the run's stream and state.
-
-    Args:
-        thread: The messages of the thread, the answer last.
-        drawn: True if facts are extracted from the turn, now or later.
-    """
+    """Cards of one turn, pushed to the run's stream and state; `drawn` if facts are extracted from it, now or later."""
 
     def __init__(self, thread: Sequence[AnyMessage], *, drawn: bool) -> None:
         last = thread[-1]

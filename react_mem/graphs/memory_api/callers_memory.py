@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,8 +23,37 @@ from react_mem.errors import UnknownAgent
 from react_mem.graphs.auth.permissions import ADMINISTRATOR
 from react_mem.graphs.callers import names_user, owner_of
 from react_mem.graphs.chat_summary_route import BoundedRoute
-from react_mem.graphs.etags import is_the_same
 from react_mem.memory import MemoryFacade
+
+# ETags of conditional requests, as RFC 9110 (8.8.3, 13.1) has them.
+
+_ANY = "*"
+
+_ETAG = re.compile(r'(?:W/)?"[^"]*"')
+
+
+def is_the_same(header: str, current: str) -> bool:
+    """Return true if `If-Match` names the current ETag. A weak tag never does: it only says that something is alike.
+
+    >>> is_the_same('"a", "b"', '"b"'), is_the_same('W/"b"', '"b"'), is_the_same("*", '"b"')
+    (True, False, True)
+    """
+    return _names_any(header) or current in _ETAG.findall(header)
+
+
+def is_alike(header: str, current: str) -> bool:
+    """Return true if `If-None-Match` names the current ETag, by a strong or a weak tag.
+
+    >>> is_alike('"a,b", W/"c"', '"c"'), is_alike('"a,b", W/"c"', '"b"'), is_alike(" * ", '"b"')
+    (True, False, True)
+    """
+    named = [tag.removeprefix("W/") for tag in _ETAG.findall(header)]
+    return _names_any(header) or current in named
+
+
+def _names_any(header: str) -> bool:
+    return header.strip() == _ANY
+
 
 # Routes that refuse what they do not know: a typo changes nothing in silence.
 
@@ -190,11 +220,7 @@ def returned_by(read: Callable[..., Any]) -> Any:
 
 
 def found(one: _T | None, name: str) -> _T:
-    """Return one of the caller's, such as a memory.
-
-    Raises:
-        HTTPException: If there is none: 404.
-    """
+    """Return one of the caller's, such as a memory; 404 if there is none."""
     if one is None:
         raise HTTPException(404, f"this user has no such {name}")
     return one
@@ -209,14 +235,9 @@ class CallersMemory:
 
 
 def memory_of(request: Request, user_id: str | None = None) -> CallersMemory:
-    """Return the memory that a request is about.
+    """Return the memory that a request is about; 404 if nobody is named, 503 without a store.
 
-    Args:
-        request: The request.
-        user_id: The user that its body names, which counts only where the server authenticates nobody.
-
-    Raises:
-        HTTPException: If nobody is named (404), or the server has no store (503).
+    The user that its body names counts only where the server authenticates nobody.
     """
     owner = owner_of(request, user_id)
     if owner is None:
@@ -250,11 +271,7 @@ def list_etag(revision: str) -> str:
 
 
 def wanted_revision(if_match: str, memory_revision: str) -> str:
-    """Return the revision that a change requires; empty for any.
-
-    Raises:
-        HTTPException: If `If-Match` does not name the current revision: 412.
-    """
+    """Return the revision that a change requires; empty for any. 412 if `If-Match` does not name the current one."""
     if if_match.strip() in ("", "*"):
         return ""
     if not is_the_same(if_match, etag(memory_revision)):
@@ -268,12 +285,7 @@ def administers(request: Request) -> bool:
 
 
 async def agent_named(name: str) -> AgentConfig:
-    """Return the config of the agent that a request names.
-
-    Raises:
-        RequestValidationError: If there is none of that name.
-        AgentConfigError: If its file is not valid.
-    """
+    """Return the config of the agent that a request names; 422 if there is none of that name."""
     try:
         return await asyncio.to_thread(load_agent_config, name)
     except UnknownAgent as error:

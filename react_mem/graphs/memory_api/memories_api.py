@@ -8,7 +8,6 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from react_mem.errors import MemoryFull
-from react_mem.graphs.etags import is_alike
 from react_mem.graphs.memory_api.callers_memory import (
     MAX_PAGE,
     PREFIX,
@@ -20,6 +19,7 @@ from react_mem.graphs.memory_api.callers_memory import (
     agent_named,
     etag,
     found,
+    is_alike,
     list_etag,
     memory_of,
     problems,

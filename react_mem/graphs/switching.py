@@ -42,16 +42,7 @@ log = logging.getLogger(__name__)
 
 
 class Prefetch:
-    """Runner of tools ahead of the model's call.
-
-    Args:
-        tools: All tools.
-        routes: Their routes; those that may run ahead say so.
-        seconds: Deadline of one call; 0 to run none.
-
-    Attributes:
-        able: True if any of them may run ahead.
-    """
+    """Runner of tools ahead of the model's call, as their routes allow, for `seconds` at most (0: none)."""
 
     def __init__(self, tools: Sequence[BaseTool], routes: Mapping[str, Route], seconds: float) -> None:
         self._seconds = seconds
@@ -74,14 +65,9 @@ class Prefetch:
     async def beside(
         self, calls: Sequence[ToolCall], answer: Callable[[], Awaitable[dict[str, Any]]]
     ) -> tuple[dict[str, Any], dict[str, ToolMessage]]:
-        """Run calls while the model answers.
+        """Run calls while the model answers; return the update, and the results of the calls that the model asked for.
 
-        Args:
-            calls: The calls to run ahead.
-            answer: Calls the model and returns the update of the state, the model's answer first among its messages.
-
-        Returns:
-            The update, and the results of the calls that the model asked for, by call. The other calls are stopped.
+        The other calls are stopped. `answer` returns the update of the state, the model's answer first in its messages.
         """
         running = {_key(call): asyncio.create_task(self._run(call)) for call in calls}
         try:
@@ -152,13 +138,6 @@ _MAX_STEP = 200
 class Switching:
     """The switching engine of one agent. Building reads files, so not on an event loop.
 
-    Args:
-        agent: The agent.
-        layers: True if the layers of memory are chosen.
-
-    Raises:
-        ToolConfigError: If its `switching` names an unknown tool, or a tool has the name of the engine's own.
-
     Attributes:
         find_tools: The tool by which the model finds further tools; None where it is offered all.
         most_tokens: Maximum tokens of a choice in a prompt.
@@ -193,12 +172,7 @@ class Switching:
 
     @classmethod
     def of(cls, agent: ResolvedAgent, *, remembers: bool = False) -> Switching | None:
-        """Return the engine of an agent; None where it is off, or there is nothing to choose.
-
-        Args:
-            agent: The agent.
-            remembers: True if there are layers of memory to choose from.
-        """
+        """Return the engine of an agent; None where it is off, or there is nothing to choose."""
         settings = agent.config.switching
         layers = remembers and settings.layers != "off"
         if settings.mode == "off" or not (layers or len(agent.tools) > settings.above):
@@ -213,10 +187,7 @@ class Switching:
     ) -> Offer:
         """Choose the tools and layers of a turn, and report the choice. Never raises: at worst everything is chosen.
 
-        Args:
-            thread: The messages of the conversation, the request last.
-            runtime: The run, with the store's embedder and the stream.
-            turns: The turns whose steps say which tool follows which; None where nothing is remembered.
+        The steps of `turns` say which tool follows which.
         """
         try:
             with telemetry.span("switch") as measured:
@@ -368,8 +339,7 @@ class SwitchState(AgentState):
         selected_tools: The names of the chosen tools, the most likely first; None for all.
         likely_tools: Likely tools, the most likely first, where some may run ahead.
         suggestions: Next steps: `tool`, `text`, `after` and `times`, as in the event `suggestion`.
-        prefetched: Results of tools that ran ahead and were then called, by call; None outside of the step that uses
-            them.
+        prefetched: Results of tools that ran ahead and were then called, by call; None but in the step that uses them.
     """
 
     selected_tools: NotRequired[list[str] | None]
