@@ -79,8 +79,9 @@ def _without_jump(command: Command[Any]) -> Command[Any]:
 
 def _tell(request: ToolCallRequest, messages: Sequence[ToolMessage]) -> None:
     for message in messages:
-        events.observation(
+        events.tell(
             request.runtime.stream_writer,
+            "observation",
             id=message.tool_call_id,
             name=message.name or request.tool_call["name"],
             content=message.text,

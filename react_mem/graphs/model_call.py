@@ -151,7 +151,8 @@ class ModelCall:
             self._failed.append(_Failed(model, failure, error, heard.message_id if heard else None))
             return None
         if self._agent.health.answered(model.name):
-            events.model(self._writer, "ok", f"The model {model.name!r} answers again.", model=model.name)
+            told = f"The model {model.name!r} answers again."
+            events.tell(self._writer, "model", status="ok", message=told, model=model.name)
         return message if model is self._own else self._marked(message, model)
 
     def _config(self, heard: _TokenWatch | None = None) -> RunnableConfig:
@@ -176,10 +177,11 @@ class ModelCall:
                 left = self._agent.health.seconds_left(failed.model.name)
                 message = f"{message} The next attempt is in {left:.0f} seconds."
             details = {"replaces": failed.streamed} if failed.streamed else {}
-            events.model(
+            events.tell(
                 self._writer,
-                "degraded",
-                message,
+                "model",
+                status="degraded",
+                message=message,
                 model=failed.model.name,
                 instead=instead.name,
                 kind=failed.failure.kind,

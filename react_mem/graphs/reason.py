@@ -164,12 +164,12 @@ class Reason:
         stop = None if done else _reason_to_stop(response, messages, limit)
         if stop is not None:
             response = _stopped(response, messages, stop)
-            events.answer(writer, response.text)
+            events.tell(writer, "answer", text=response.text)
             telemetry.turn_answered([*current_turn(messages), response])
             return {"messages": [response], **({} if output is None else {"structured_response": None})}
         thought = response.text if response.tool_calls else ""
         if thought:
-            events.thought(writer, thought)
+            events.tell(writer, "thought", text=thought)
         if done:
             if structured is None and not response.text.strip():
                 response = response.model_copy(
@@ -178,13 +178,14 @@ class Reason:
                         "additional_kwargs": {**response.additional_kwargs, NOTICE: True},
                     }
                 )
-            events.answer(writer, response.text or str(structured))
+            events.tell(writer, "answer", text=response.text or str(structured))
             telemetry.turn_answered([*current_turn(messages), response])
         for call in wanted:
             events.action(writer, dict(call))
         for reply in replies:
             if isinstance(reply, ToolMessage) and reply.status == "error":
-                events.observation(writer, id=reply.tool_call_id, name=reply.name or "", content=reply.text, error=True)
+                said = {"name": reply.name or "", "content": reply.text}
+                events.tell(writer, "observation", id=reply.tool_call_id, **said, error=True)
         update: dict[str, Any] = {"messages": [response, *replies]}
         if output is not None:
             # that of an earlier turn is not an answer to this one

@@ -46,12 +46,9 @@ async def search_web(
         telemetry.count("degradations", part="web_search")
         answer = WebAnswer(missing={"search": f"it failed ({type(error).__name__})"})
     if answer.trigger != "none" or answer.missing:
-        events.search(
-            writer,
-            trigger=answer.trigger,
-            query=answer.query,
-            urls=[page.url for page in answer.pages],
-            missing=answer.missing,
+        urls = [page.url for page in answer.pages]
+        events.tell(
+            writer, "search", trigger=answer.trigger, query=answer.query, urls=urls, missing=dict(answer.missing)
         )
     return answer
 
@@ -77,7 +74,7 @@ def not_searched(writer: StreamWriter) -> WebAnswer:
     """Report that the web is not searched, because private values are unknown."""
     telemetry.count("degradations", part="web_search")
     missing = {"privacy": "memory cannot be read, so nobody knows what is private in the question"}
-    events.search(writer, trigger="none", query="", urls=[], missing=missing)
+    events.tell(writer, "search", trigger="none", query="", urls=[], missing=missing)
     return WebAnswer(missing=missing)
 
 

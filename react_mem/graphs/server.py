@@ -25,7 +25,7 @@ from typing_extensions import TypedDict
 
 from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
-from react_mem.agents.context_preview import RunOffer, offered_context
+from react_mem.agents.context_preview import offered_context
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import AgentConfigError, InvalidInputError, ModelConfigError, ToolConfigError
 from react_mem.graphs.chat_summary import build_chat_summary
@@ -110,7 +110,7 @@ log = logging.getLogger(__name__)
 def serve_agent(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return an agent's graph, built once; a changed config is read at the next start. Blocking."""
     config = load_agent_config(name)
-    return guard_clients(build_agent(resolve_agent(config, context_schema=offered_context(RunOffer.of([config])))))
+    return guard_clients(build_agent(resolve_agent(config, context_schema=offered_context([config]))))
 
 
 @cache
@@ -138,7 +138,7 @@ def serve_all() -> tuple[AgentConfig, ...]:
 
 @cache
 def _context_of_all() -> type[Any]:
-    return offered_context(RunOffer.of(serve_all(), picks=True))
+    return offered_context(serve_all(), picks=True)
 
 
 refuse_exposed_server()

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
 from typing import Any, NotRequired
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
-from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -25,19 +23,17 @@ from langgraph.types import Checkpointer
 
 from react_mem.agents.config import load_agent_config
 from react_mem.agents.context import AgentContext
-from react_mem.agents.context_preview import RunOffer, offered_context
+from react_mem.agents.context_preview import offered_context
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
 from react_mem.graphs import events
-from react_mem.graphs.hooks import Remember, with_memory
-from react_mem.graphs.model_call import ModelCall
+from react_mem.graphs.hooks import Remember, asked_aside, with_memory
 from react_mem.graphs.reason import require_input
 from react_mem.graphs.schemas import AgentInput, AgentOutput, AgentState
 from react_mem.memory import Document, MemoryResultItem, MemoryScope, telemetry
-from react_mem.memory.context import followed_by, render_memories, text_of
+from react_mem.memory.context import text_of
 from react_mem.memory.records import record_id
 from react_mem.memory.runtime import AgentRunner, Metering, Turns, record_turn, withhold
 from react_mem.memory.turns import AgentMemory, TurnMemory, scrub
-from react_mem.prompts import load_prompt
 
 FLOW = "smart_buyer"
 
@@ -133,8 +129,12 @@ class Buyer:
         steps = known
         if steps is None:
             told = [item for item in memories if item.scope is not MemoryScope.PROCEDURAL]
-            steps, cost = await _planned(self._buyer, runtime, request, list(self._tools), told)
-        events.thought(runtime.stream_writer, f"{'As before' if known else 'Plan'}: {', '.join(steps)}")
+            response = await asked_aside(self._buyer, runtime, FLOW, told, [HumanMessage(request)])
+            # all tools where the model names none
+            named = re.findall("|".join(map(re.escape, self._tools)), str(response.text)) if self._tools else []
+            steps, cost = named or list(self._tools), telemetry.cost_of(response)
+        text = f"{'As before' if known else 'Plan'}: {', '.join(steps)}"
+        events.tell(runtime.stream_writer, "thought", text=text)
         return {
             "plan": steps,
             "offered": [skill.id for skill in skills],
@@ -154,10 +154,8 @@ class Buyer:
             step["cost"] = asked / len(state["plan"])
         call = {"id": str(len(steps)), "name": step["action"], "args": step["arguments"]}
         events.action(runtime.stream_writer, call)
-        said = step["error"] or step["observation"]
-        events.observation(
-            runtime.stream_writer, id=call["id"], name=call["name"], content=said, error=bool(step["error"])
-        )
+        said = {"name": call["name"], "content": step["error"] or step["observation"], "error": bool(step["error"])}
+        events.tell(runtime.stream_writer, "observation", id=call["id"], **said)
         return {"steps": [*steps, step], "known": {**known, **learnt}}
 
     @staticmethod
@@ -205,7 +203,7 @@ class Buyer:
         why = last["error"].partition(": ")[2] or last["error"] or "the plan ends early"
         answer = f"Ordered: {ordered}." if ordered else f"Nothing is ordered: {why}."
         answer = " ".join([answer, *_told(state)])
-        events.answer(runtime.stream_writer, answer)
+        events.tell(runtime.stream_writer, "answer", text=answer)
         if self._learns:
             memory = TurnMemory.of(self._memory, runtime, node="report")
             if (turns := memory.turns) is not None:
@@ -221,7 +219,7 @@ def build_graph(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph of the flow, with the input and output of the managers."""
     nodes = Buyer(buyer)
-    offered = offered_context(RunOffer.of([buyer.config]), ("model", "use_memory"))
+    offered = offered_context([buyer.config], ("model", "use_memory"))
     graph = StateGraph(BuyState, offered, input_schema=AgentInput, output_schema=AgentOutput)
     read = [MemoryScope.PROFILE, MemoryScope.PROCEDURAL, MemoryScope.SEMANTIC]
     about: dict[str, Any] = {"agent_id": nodes.agent_id, "flow_id": FLOW, "policy": nodes.policy}
@@ -239,33 +237,6 @@ def build_graph(
 def shipped_buyer() -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the flow of the agent that is shipped for it. Blocking: it reads files."""
     return build_graph(resolve_agent(load_agent_config(FLOW)))
-
-
-async def _planned(
-    buyer: ResolvedAgent,
-    runtime: Runtime[AgentContext],
-    request: str,
-    tools: Sequence[str],
-    memories: Sequence[MemoryResultItem],
-) -> tuple[list[str], float | None]:
-    """Return the tools that the model names, in its order (all tools if it names none), and the price of the call.
-
-    Raises:
-        QuotaExceeded: If the user has used up a quota of the day.
-        ModelCallError: If the model fails.
-    """
-    await Metering.of(buyer.config.memory, runtime).before_model()
-    context = AgentContext.of(runtime.context, get_config().get("configurable"))
-    chosen = await buyer.for_run(context)
-    instructions = [followed_by(buyer.config.system_prompt, await buyer.standing.text())]
-    block = render_memories(memories, buyer.config.policy(FLOW).context.memory_tokens)
-    if block.entries:
-        instructions.append(load_prompt("memories").format(memories=block.briefing).strip())
-    prompt = [SystemMessage("\n\n".join(instructions)), HumanMessage(request)]
-    # the plan is not the answer: it stays out of the stream of messages
-    response, _ = await ModelCall(buyer, chosen.model, runtime.stream_writer, tags=["nostream"]).answer(prompt)
-    named = re.findall("|".join(map(re.escape, tools)), str(response.text)) if tools else []
-    return named or list(tools), telemetry.cost_of(response)
 
 
 async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -86,15 +86,11 @@ class StructuredOutput:
     def _retry_text(self, problem: Exception) -> str:
         """Return the text that tells the model its mistake, or raise it, as the strategy's `handle_errors` says."""
         handle = self.strategy.handle_errors if isinstance(self.strategy, ToolStrategy) else False
-        default = f"Error: {problem}\n Please fix your mistakes."
-        if handle is True:
-            return default
         if isinstance(handle, str):
             return handle
-        if isinstance(handle, type | tuple):
-            if isinstance(problem, handle):
-                return default
-        elif callable(handle):
+        if handle is True or (isinstance(handle, type | tuple) and isinstance(problem, handle)):
+            return f"Error: {problem}\n Please fix your mistakes."
+        if callable(handle) and not isinstance(handle, type):
             return str(handle(problem))
         raise problem
 

@@ -273,10 +273,11 @@ class Switching:
         if choice.missing:
             telemetry.count("degradations", part="switching")
         without = "; ".join(f"{name}: {cause}" for name, cause in choice.missing.items())
-        events.switch(
+        events.tell(
             writer,
-            "degraded" if without else "ok",
-            f"Chosen without {without}" if without else "",
+            "switch",
+            status="degraded" if without else "ok",
+            message=f"Chosen without {without}" if without else "",
             tools=None if choice.tools is None else list(choice.tools),
             picked=list(choice.picked),
             layers=list(choice.layers),
@@ -284,7 +285,7 @@ class Switching:
             by=choice.by,
         )
         for one in choice.suggestions:
-            events.suggestion(writer, **asdict(one))
+            events.tell(writer, "suggestion", **asdict(one))
 
 
 def request_of(thread: Sequence[AnyMessage]) -> str:

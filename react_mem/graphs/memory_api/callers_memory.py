@@ -74,7 +74,7 @@ class AlsoTaken(BaseModel):
 
 
 class KnownFieldsRoute(APIRoute):
-    """A route that refuses unknown parameters and fields, and takes the user's name in the query."""
+    """A route that refuses unknown parameters and fields; no shared cache keeps its answers."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         options["dependencies"] = [*(options.get("dependencies") or ()), Depends(names_user)]
@@ -88,12 +88,21 @@ class KnownFieldsRoute(APIRoute):
         body = _model(bodies[0]) if bodies else nothing
 
         async def handled(request: Request) -> Response:
-            unknown = _unknown_parameters(request, parameters, body)
+            names = [name for name in request.query_params if name not in parameters]
+            elsewhere = body.model_fields if body is not None else ()
+            unknown = [_unknown(name, ("query",), parameters, elsewhere) for name in names[:_MOST]]
             if body is not None:
-                unknown = [*unknown, *islice(_unknown_fields(await _sent(request), body, ("body",)), _MOST)]
+                try:
+                    sent = await request.json()
+                except (ValueError, RecursionError):
+                    # no JSON, which the next reader reports in its own words
+                    sent = None
+                unknown += islice(_unknown_fields(sent, body, ("body",)), _MOST)
             if unknown:
                 raise RequestValidationError(unknown)
-            return await handle(request)
+            answer = await handle(request)
+            answer.headers.setdefault("cache-control", "no-store")
+            return answer
 
         return handled
 
@@ -102,20 +111,6 @@ def _parts(dependant: Dependant) -> Iterator[Dependant]:
     yield dependant
     for one in dependant.dependencies:
         yield from _parts(one)
-
-
-def _unknown_parameters(request: Request, known: Collection[str], body: type[BaseModel] | None) -> list[dict[str, Any]]:
-    names = [name for name in request.query_params if name not in known]
-    elsewhere = body.model_fields if body is not None else ()
-    return [_unknown(name, ("query",), known, elsewhere) for name in names[:_MOST]]
-
-
-async def _sent(request: Request) -> Any:
-    """Return the body; None where it is no JSON, which the next reader reports in its own words."""
-    try:
-        return await request.json()
-    except (ValueError, RecursionError):
-        return None
 
 
 def _unknown_fields(value: Any, model: type[BaseModel], where: _Place) -> Iterator[dict[str, Any]]:
@@ -193,19 +188,9 @@ def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
 
 
 class MemoryRoute(BoundedRoute, KnownFieldsRoute):
-    """A route of the REST interface: its answers are kept in no shared cache."""
+    """A route of the REST interface."""
 
     most = MAX_MEMORY_BYTES
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-
-        async def handled(request: Request) -> Response:
-            answer = await handle(request)
-            answer.headers.setdefault("cache-control", "no-store")
-            return answer
-
-        return handled
 
 
 def tagged(what: str) -> dict[str, Any]:

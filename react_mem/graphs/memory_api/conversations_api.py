@@ -9,13 +9,10 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from httpx import HTTPError
-from langgraph_sdk import get_client
 from pydantic import AfterValidator, BaseModel, Field
 
 from react_mem.agents.context_preview import REMEMBERING
 from react_mem.errors import OtherWordsError, UnfitMessageError
-from react_mem.graphs.callers import may_name_user
 from react_mem.graphs.chat_summary_route import BoundedRoute
 from react_mem.graphs.memory_api.callers_memory import (
     MAX_PAGE,
@@ -30,12 +27,12 @@ from react_mem.graphs.memory_api.callers_memory import (
     returned_by,
     wrong,
 )
-from react_mem.graphs.memory_api.forget_api import ForgetAnswer, ServerThreads
+from react_mem.graphs.memory_api.forget_api import ForgetAnswer, memory_and_threads
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import ClientMessage, OwnerId, StoredMessage, store_told
-from react_mem.memory.turns import AgentMemory, Identity, cause_of, conclude_soon
+from react_mem.memory.turns import AgentMemory, Identity, conclude_soon
 
 router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)
 ending = APIRouter(tags=["Conversations"], route_class=BoundedRoute)
@@ -96,15 +93,8 @@ async def show_conversation(
 async def forget_conversation(thread_id: ThreadId, asked: Asked, request: Request) -> ForgetAnswer:
     """Forget a conversation for good: its messages, its thread on this server, and what was derived from it alone."""
     found(await asked.memory.conversation(asked.owner, thread_id, limit=1), _CONVERSATION)
-    try:
-        # no key of the environment: it is the server itself that is asked
-        async with get_client(api_key=None) as client:
-            threads = ServerThreads(client, asked.owner, authenticates=not may_name_user(request))
-            memory = MemoryFacade(asked.memory.store, checkpointer=threads)
-            receipt = await memory.delete_session(asked.owner, thread_id)
-    except HTTPError as error:
-        log.warning("a conversation stays: the server's threads cannot be reached: %s", cause_of(error))
-        raise HTTPException(503, "the server's threads cannot be reached: ask again") from None
+    async with memory_and_threads(request, asked, "ask again") as memory:
+        receipt = await memory.delete_session(asked.owner, thread_id)
     await asyncio.to_thread(forget_owed, asked.owner, thread_id)
     return ForgetAnswer.of(receipt)
 

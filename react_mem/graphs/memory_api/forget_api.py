@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID
 
@@ -31,7 +32,6 @@ from react_mem.graphs.memory_api.callers_memory import (
 )
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt
-from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import OwnerId, SignedReceipt
 from react_mem.memory.turns import cause_of
 
@@ -111,6 +111,19 @@ async def _unless_gone(asked: Any) -> Any:
         if error.response.status_code not in (404, 409):
             raise
         return None
+
+
+@asynccontextmanager
+async def memory_and_threads(request: Request, asked: CallersMemory, refusal: str) -> AsyncIterator[MemoryFacade]:
+    """Yield the caller's memory with the server's threads; 503 with `refusal` where these cannot be reached."""
+    try:
+        # no key of the environment: it is the server itself that is asked
+        async with get_client(api_key=None) as client:
+            threads = ServerThreads(client, asked.owner, authenticates=not may_name_user(request))
+            yield MemoryFacade(asked.memory.store, checkpointer=threads)
+    except HTTPError as error:
+        log.warning("nothing more is forgotten: the server's threads cannot be reached: %s", cause_of(error))
+        raise HTTPException(503, f"the server's threads cannot be reached: {refusal}") from None
 
 
 MAX_IDS = 100
@@ -220,26 +233,14 @@ async def erase_user(body: EraseBody, request: Request) -> EraseAnswer:
     Runs that go on in these threads are cancelled. A request that failed half way can be made again.
     """
     asked = memory_of(request, body.user_id)
-    try:
-        # no key of the environment: it is the server itself that is asked
-        async with get_client(api_key=None) as client:
-            return await _erased(asked, client, authenticates=not may_name_user(request))
-    except HTTPError as error:
-        log.warning("a user could not be erased: the server's threads cannot be reached: %s", cause_of(error))
-        raise HTTPException(503, "the server's threads cannot be reached: some may be left; ask again") from None
-
-
-async def _erased(asked: CallersMemory, client: LangGraphClient, *, authenticates: bool) -> EraseAnswer:
-    threads = ServerThreads(client, asked.owner, authenticates=authenticates)
-    memory = MemoryFacade(asked.memory.store, checkpointer=threads)
-    with acting(AuditActor.USER, AuditReason.REQUEST):
+    async with memory_and_threads(request, asked, "some may be left; ask again") as memory:
         spoken = await memory.forget_user(asked.owner, proof=True)
-    await asyncio.to_thread(forget_owed, asked.owner)
-    return EraseAnswer(
-        receipt=await memory.signed(asked.owner, spoken.receipt),
-        threads=[*spoken],
-        problems=list(spoken.receipt.problems),
-    )
+        await asyncio.to_thread(forget_owed, asked.owner)
+        return EraseAnswer(
+            receipt=await memory.signed(asked.owner, spoken.receipt),
+            threads=[*spoken],
+            problems=list(spoken.receipt.problems),
+        )
 
 
 _WORDS = {"up": 1, "good": 1, "yes": 1, "true": 1, "down": -1, "bad": -1, "no": -1, "false": -1, "none": 0}
