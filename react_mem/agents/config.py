@@ -104,7 +104,6 @@ class ModelsConfig(BaseModel, extra="forbid", frozen=True):
 
 
 def _read_prompt(value: Any) -> Any:
-    """Return the text of `{file: name}` from prompts/; other values unchanged."""
     if isinstance(value, dict):
         if set(value) != {"file"} or not isinstance(value["file"], str):
             raise ValueError("must be the prompt's text, or {file: name} for a file in prompts/")
@@ -354,7 +353,6 @@ def _fields_at(location: tuple[int | str, ...]) -> dict[str, Any] | None:
 
 
 def _model_at(location: tuple[int | str, ...]) -> type[BaseModel] | None:
-    """Return the model at a key path; None where there is none."""
     model: Any = AgentConfig
     for part in location:
         if get_origin(model) is dict:

@@ -29,7 +29,11 @@ def strict_for(checkpointer: Checkpointer, annotations: Iterable[Any]) -> Checkp
     found: dict[Any, None] = {}
     for annotation in annotations:
         _collect(annotation, found)
-    kept = {(one.__module__, one.__name__) for one in found if _is_built(one)}
+    kept = {
+        (one.__module__, one.__name__)
+        for one in found
+        if issubclass(one, BaseModel | Enum) or is_dataclass(one) or hasattr(one, "_fields")
+    }
     return checkpointer.with_allowlist(kept) if kept else checkpointer
 
 
@@ -44,10 +48,6 @@ def _collect(annotation: Any, found: dict[Any, None]) -> None:
     found[annotation] = None
     for hint in _fields_of(annotation):
         _collect(hint, found)
-
-
-def _is_built(found: type) -> bool:
-    return issubclass(found, BaseModel | Enum) or is_dataclass(found) or hasattr(found, "_fields")
 
 
 def _fields_of(declared: type) -> Iterable[Any]:

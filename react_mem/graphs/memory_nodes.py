@@ -147,7 +147,11 @@ class MemoryNodes:
         delegated = is_delegated(config, thread)
         retrieving = self._retrieve(frame, memory, state.get("remembered"), stores=not delegated)
         planner = None if memory.switched_off or delegated else memory.identity
-        planning = asyncio.create_task(self._plan(state, planner, runtime)) if self._tasks else None
+        planning = None
+        if self._tasks:
+            tell = partial(events.task, runtime.stream_writer)
+            beginning = self._tasks.begin(state["messages"], state.get("task"), planner, runtime.store, tell)
+            planning = asyncio.create_task(beginning)
         chosen: dict[str, Any] = {}
         favoured: tuple[str, ...] = ()
         milestone = False
@@ -219,19 +223,12 @@ class MemoryNodes:
         query.extra["tools"] = [tool.name for tool in self._agent.tools]
         return query
 
-    async def _plan(
-        self, state: MemState, identity: Identity | None, runtime: Runtime[AgentContext]
-    ) -> TaskNotes | None:
-        assert self._tasks is not None  # noqa: S101 - narrows for the type checker
-        tell = partial(events.task, runtime.stream_writer)
-        return await self._tasks.begin(state["messages"], state.get("task"), identity, runtime.store, tell)
-
     def _frame(self, thread: Sequence[AnyMessage], run: RunChoices) -> Frame:
         return Frame(
             thread=thread,
             policy=run.policy,
             window=Window.of(run.policy.context.window, run.model.model),
-            instructions=_words(run.instructions),
+            instructions=run.instructions if isinstance(run.instructions, str) else run.instructions.text,
             tool_tokens=self._tool_tokens + self._task_tokens,
             times=not capabilities_of(run.model.model).follows_instructions,
         )
@@ -253,7 +250,7 @@ class MemoryNodes:
         """
         layout = state.get("layout")
         laid_out = lay_out(state["messages"], layout, instructions, self._policy.context.message_chars)
-        said = [message for message in laid_out if not _is_noise(message)]
+        said = [message for message in laid_out if not (isinstance(message, HumanMessage) and is_empty(message))]
         noted = with_compressed_steps(said, state.get("working_memory"), layout["result_tokens"] if layout else None)
         return with_task(noted, state.get("task")) if self._tasks else noted
 
@@ -372,11 +369,3 @@ def _web_search(settings: WebSettings) -> WebSearch | None:
     from react_mem.tools.web.search import web_search
 
     return web_search(settings)
-
-
-def _is_noise(message: BaseMessage) -> bool:
-    return isinstance(message, HumanMessage) and is_empty(message)
-
-
-def _words(prompt: str | SystemMessage) -> str:
-    return prompt if isinstance(prompt, str) else prompt.text

@@ -61,14 +61,12 @@ class _SwitchNodes:
         self._reason = Reason(agent, compose, switching.offered, lambda state: False)
 
     async def switch(self, state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Choose the tools of the turn."""
         require_input(state["messages"])
         await Metering.of(self._policy, runtime).admit()
         choice = await self._switching.choose(state["messages"], runtime)
         return self._switching.update(choice)
 
     async def reason(self, state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Call the model; read-only tools may run ahead at the same time."""
         answer = partial(self._reason, state, runtime=runtime)
         return await self._switching.beside(state, answer)
 

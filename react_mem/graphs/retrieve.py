@@ -15,7 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.types import StreamWriter
 
 from react_mem.graphs import events
-from react_mem.memory import MemoryResultItem, MemoryScope, Profile, telemetry
+from react_mem.memory import MemoryScope, Profile, telemetry
 from react_mem.memory.context import WebAnswer
 from react_mem.memory.runtime import Turns
 from react_mem.memory.turns import Recalled, cause_of
@@ -66,7 +66,8 @@ async def private_values(turns: Turns, recalled: Recalled) -> dict[str, str] | N
             log.warning("the profile cannot be read: %s", cause_of(error))
             return None
         return {} if profile is None else profile.known_values()
-    found = next((item.payload for item in recalled.results if _is_profile(item)), None)
+    profiles = (item.payload for item in recalled.results if item.scope is MemoryScope.PROFILE)
+    found = next((payload for payload in profiles if payload.get("fields")), None)
     return {} if found is None else Profile.from_value(found).known_values()
 
 
@@ -76,7 +77,3 @@ def not_searched(writer: StreamWriter) -> WebAnswer:
     missing = {"privacy": "memory cannot be read, so nobody knows what is private in the question"}
     events.tell(writer, "search", trigger="none", query="", urls=[], missing=missing)
     return WebAnswer(missing=missing)
-
-
-def _is_profile(item: MemoryResultItem) -> bool:
-    return item.scope is MemoryScope.PROFILE and bool(item.payload.get("fields"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, Required, get_args, get_origin, get_type_hints
 
@@ -58,13 +58,13 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
             [given] = given
         messages = convert_to_messages([_restored(message) for message in given])
         # every message has an id of its own by now, so that there are as many ids as messages
-        for place, message in enumerate(messages, start=len(taken)):
-            if message.id:
-                fresh.append(message)
-            else:
-                id_ = _following_id(message, taken) if is_input else _replayable_id(place, message, taken)
-                fresh.append(message.model_copy(update={"id": id_}))
-            taken[fresh[-1].id] = None
+        for place, given_message in enumerate(messages, start=len(taken)):
+            message = given_message
+            if not message.id:
+                id_ = next(id_ for id_ in _ids(place, message, taken, is_input=is_input) if id_ not in taken)
+                message = message.model_copy(update={"id": id_})
+            fresh.append(message)
+            taken[message.id] = None
         if any(isinstance(message, RemoveMessage) for message in messages):
             # what it removes has to be there, and to make place for what comes
             state = _merged(state, fresh)
@@ -130,20 +130,13 @@ def _restored(message: Any) -> Any:
     return restored
 
 
-def _following_id(message: BaseMessage, taken: dict[str | None, None]) -> str:
-    candidate = derived_id(message, next(reversed(taken), ""))
-    while candidate in taken:
-        candidate = derived_id(message, candidate)
-    return candidate
-
-
-def _replayable_id(place: int, message: BaseMessage, taken: Mapping[str | None, None]) -> str:
-    name = f"{place}:{message.type}:{message.content}"
-    candidate = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
-    while candidate in taken:
+def _ids(place: int, message: BaseMessage, taken: dict[str | None, None], *, is_input: bool) -> Iterator[str]:
+    """Yield the ids that replay alike for a message without one, until one is free."""
+    last, name = next(reversed(taken), ""), f"{place}:{message.type}:{message.content}"
+    while True:
+        last = derived_id(message, last) if is_input else str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+        yield last
         name += "'"
-        candidate = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
-    return candidate
 
 
 # A plain messages channel rewrites the whole history at every step. docs/benchmarks.md has what that takes.

@@ -240,7 +240,6 @@ def shipped_buyer() -> CompiledStateGraph[Any, Any, Any, Any]:
 
 
 async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run a tool; return the step, and the values that it returned."""
     arguments = {name: known[name] for name in one.args if name in known}
     started = time.perf_counter()
     try:
@@ -260,7 +259,6 @@ async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], di
 
 
 def _told(state: BuyState) -> list[str]:
-    """Return the documents on the ordered product."""
     name = str(state["known"].get("order", "")).partition("-")[0]
     return [text for text in state.get("read", ()) if name and text.lower().startswith(name)]
 

@@ -132,7 +132,6 @@ _SHORT = 3
 """Content words up to which a message is read together with the one before it: "and tomorrow?"."""
 
 _MAX_STEP = 200
-"""Maximum characters of a step's purpose."""
 
 
 class Switching:
@@ -313,7 +312,6 @@ def _line(suggested: Sequence[Mapping[str, Any]], request: str) -> str:
 
 
 def _called_before(thread: Sequence[AnyMessage]) -> list[str]:
-    """Return the tools that the turn before called, the latest first."""
     before = current_turn(thread[: len(thread) - len(current_turn(thread))])
     called = [call["name"] for message in before if isinstance(message, AIMessage) for call in message.tool_calls]
     return list(dict.fromkeys(reversed(called)))

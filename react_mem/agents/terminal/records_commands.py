@@ -24,13 +24,12 @@ from react_mem.agents.terminal.output import Terminal, counted, read_lines
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.integrations import audit_quality
-from react_mem.integrations.quality import QualityCheck, QualityFinding, QualityReport
+from react_mem.integrations.quality import QualityCheck, QualityReport
 from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import (
     RetentionSettings,
     SignedReceipt,
-    Storage,
     memory_namespace,
     open_storage,
     receipt_key,
@@ -45,11 +44,16 @@ async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, con
 
     Raises `MemoryCommandError` for an unusable reference.
     """
+    user: str | None = arguments.user
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory)
-        if arguments.verb == "list":
-            return await _list(storage, memory, arguments, console)
-        user, reference, session = arguments.user, arguments.reference, arguments.session
+        if arguments.verb == "list" or user is None:
+            found = {user: await memory.holds(user)} if user is not None else await storage.holds()
+            held = [(owner, hold) for owner, holds in sorted(found.items()) for hold in holds]
+            rows = [(str(hold.set_at.date()), owner, hold.session_id or "all", hold.reference) for owner, hold in held]
+            data = [{"user": owner, **hold.model_dump(mode="json", exclude={"kind"})} for owner, hold in held]
+            return console.table(("since", "user", "conversation", "reference"), rows, data)
+        reference, session = arguments.reference, arguments.session
         if arguments.verb == "lift":
             with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
                 lifted = await memory.lift_hold(user, reference, session)
@@ -64,15 +68,6 @@ async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, con
     return 0
 
 
-async def _list(storage: Storage, memory: MemoryFacade, arguments: argparse.Namespace, console: Terminal) -> int:
-    user: str | None = arguments.user
-    found = {user: await memory.holds(user)} if user is not None else await storage.holds()
-    held = [(owner, hold) for owner, holds in sorted(found.items()) for hold in holds]
-    rows = [(str(hold.set_at.date()), owner, hold.session_id or "all", hold.reference) for owner, hold in held]
-    data = [{"user": owner, **hold.model_dump(mode="json", exclude={"kind"})} for owner, hold in held]
-    return console.table(("since", "user", "conversation", "reference"), rows, data)
-
-
 # `react-mem retention`: what the agents keep no longer, removed now or only counted.
 
 _COUNTS = ("users", "rewritten", "conversations", "threads", "held")
@@ -80,7 +75,12 @@ _COUNTS = ("users", "rewritten", "conversations", "threads", "held")
 
 async def run_retention(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Remove expired memories, or count them; return the exit code, 1 if something could not be done."""
-    policies = await asyncio.to_thread(_policies)
+
+    def limiting() -> dict[str, RetentionSettings]:
+        kept = {name: load_agent_config(name).memory.retention for name in available_agents()}
+        return {name: settings for name, settings in kept.items() if settings.limits}
+
+    policies = await asyncio.to_thread(limiting)
     dry_run: bool = arguments.dry_run
     if not policies:
         nothing: dict[str, Any] = dict.fromkeys(_COUNTS, 0)
@@ -107,11 +107,6 @@ async def run_retention(arguments: argparse.Namespace, settings: StorageSettings
     return 1 if done.problems else 0
 
 
-def _policies() -> dict[str, RetentionSettings]:
-    kept = {name: load_agent_config(name).memory.retention for name in available_agents()}
-    return {name: settings for name, settings in kept.items() if settings.limits}
-
-
 # `react-mem receipt`: the key that receipts are signed with, and whether a receipt is one of a server's.
 
 _MAX_CHARS = 50_000_000
@@ -127,23 +122,18 @@ async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, 
         return 0
     receipt = await asyncio.to_thread(_read, arguments.file)
     key = arguments.public_key or await receipt_key(settings)
-    wrong = _wrong(receipt, key, arguments.user)
+    wrong = ""
+    if not receipt.is_signed_by(key):
+        other = receipt.is_signed_by(receipt.public_key)
+        wrong = f"was signed by another key, {receipt.public_key}" if other else "was changed after it was signed"
+    elif arguments.user is not None and not receipt.is_of(arguments.user):
+        wrong = "is about another user"
     if wrong:
         console.say(f"{arguments.file}: {wrong}", "red")
         return 1
     told = receipt.receipt
     console.say(f"signed by {key}, at {told.at.isoformat()}: {told.in_short()}")
     return 0 if told.is_gone else 1
-
-
-def _wrong(receipt: SignedReceipt, key: str, user_id: str | None) -> str:
-    """Return the error of a receipt; empty for a valid one."""
-    if not receipt.is_signed_by(key):
-        other = receipt.is_signed_by(receipt.public_key)
-        return f"was signed by another key, {receipt.public_key}" if other else "was changed after it was signed"
-    if user_id is not None and not receipt.is_of(user_id):
-        return "is about another user"
-    return ""
 
 
 class _SavedAnswer(BaseModel):
@@ -285,7 +275,14 @@ async def _opened(path: str | None, settings: StorageSettings) -> AsyncIterator[
 
 
 async def _entered(path: str, stack: AsyncExitStack) -> BaseStore:
-    found = _loaded(path)
+    module, _, attribute = path.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise MemoryCommandError(f"there is no store {path}: name it as module:attribute, seen from here") from error
     if callable(found) and not isinstance(found, BaseStore):
         found = found()
     if inspect.isawaitable(found):
@@ -299,17 +296,6 @@ async def _entered(path: str, stack: AsyncExitStack) -> BaseStore:
     return found
 
 
-def _loaded(path: str) -> Any:
-    module, _, attribute = path.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise MemoryCommandError(f"there is no store {path}: name it as module:attribute, seen from here") from error
-
-
 def _told(found: QualityReport, failing: list[QualityCheck], days: int) -> str:
     lines = [f"{found.items:,} items in {found.namespaces:,} namespaces, {found.bytes:,} bytes"]
     for check, finding in found.findings.items():
@@ -317,15 +303,8 @@ def _told(found: QualityReport, failing: list[QualityCheck], days: int) -> str:
         mark = "FAILS" if check in failing else ""
         counted = f"unknown: {finding.why}" if finding.count is None else f"{finding.count:,} {words}"
         lines.append(f"{check.replace('_', ' '):15} {counted} {mark}".rstrip())
-        lines += _examples(finding)
+        for place in finding.examples:
+            where = "  ".join(filter(None, (".".join(place.namespace), place.key, place.field)))
+            lines.append(f"{'':15}   {where}" + (f"  beside {place.beside}" if place.beside else ""))
     months = ", ".join(f"{month} {count:,}" for month, count in list(found.by_month.items())[-12:])
     return "\n".join([*lines, *([f"{'by month':15} {months}"] if months else [])])
-
-
-def _examples(finding: QualityFinding) -> list[str]:
-    lines = []
-    for place in finding.examples:
-        where = f"{'.'.join(place.namespace)}  {place.key}"
-        where += f"  {place.field}" if place.field else ""
-        lines.append(f"{'':15}   {where}" + (f"  beside {place.beside}" if place.beside else ""))
-    return lines

@@ -26,7 +26,6 @@ MOST_MEMORIES = 8
 """Maximum number of memories on a card; it says how many more there were."""
 
 MOST_CHARS = 300
-"""Characters of a text on a card."""
 
 MOST_CARDS = 100
 """Maximum number of cards in a thread, the latest: each step of a run writes all of them."""

@@ -145,7 +145,6 @@ async def end_conversation(
 MAX_MESSAGES = 100
 
 MAX_WORDS = 20_000
-"""Maximum characters of a message."""
 
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _SKEW = timedelta(minutes=5)

@@ -104,7 +104,6 @@ def _owner(thread: Thread) -> Any:
 
 
 async def _unless_gone(asked: Any) -> Any:
-    """Return the server's answer, or None if the resource is gone."""
     try:
         return await asked
     except HTTPStatusError as error:
