@@ -192,11 +192,15 @@ class ResolvedAgent:
         Raises `ChoiceRefused`, and `ModelConfigError` if the chosen model cannot be loaded.
         """
         refuse_choices(self.config, context, self.model_name)
+        policy, most = self.config.memory, context.max_memories
+        if most is not None and most != policy.recall.max_memories:
+            recall = policy.recall.model_copy(update={"max_memories": most})
+            policy = policy.model_copy(update={"recall": recall})
         return RunChoices(
             model=await self._chosen_model(context.model),
             instructions=followed_by(context.system_prompt or self.system_prompt, await self.standing.text()),
             max_iterations=context.max_iterations or self.config.max_iterations,
-            policy=_narrowed(self.config.memory, context),
+            policy=policy,
         )
 
     async def _chosen_model(self, spec: str | None) -> NamedModel:
@@ -276,14 +280,6 @@ def resolve_agent(
         fallback=fallback,
         quotes=quotes,
     )
-
-
-def _narrowed(policy: MemoryPolicy, context: AgentContext) -> MemoryPolicy:
-    """Return the policy narrowed by the caller's checked choice."""
-    if context.max_memories is None or context.max_memories == policy.recall.max_memories:
-        return policy
-    recall = policy.recall.model_copy(update={"max_memories": context.max_memories})
-    return policy.model_copy(update={"recall": recall})
 
 
 def _fallback(config: AgentConfig, chat: BaseChatModel) -> tuple[tuple[NamedModel, ...], NamedModel | None]:

@@ -32,7 +32,7 @@ from react_mem.graphs.schemas import AgentInput, AgentOutput, AgentState
 from react_mem.memory import Document, MemoryResultItem, MemoryScope, telemetry
 from react_mem.memory.context import text_of
 from react_mem.memory.records import record_id
-from react_mem.memory.runtime import AgentRunner, Metering, Turns, record_turn, withhold
+from react_mem.memory.runtime import AgentRunner, Metering, record_turn, withhold
 from react_mem.memory.turns import AgentMemory, TurnMemory, scrub
 
 FLOW = "smart_buyer"
@@ -181,21 +181,6 @@ class Buyer:
         """Return the next node."""
         return "report" if state["steps"][-1]["error"] or len(state["steps"]) == len(state["plan"]) else "act"
 
-    async def _outcome(self, turns: Turns, state: BuyState) -> None:
-        asked, success = state["messages"][-1], bool(state["known"].get("order"))
-        await record_turn(
-            turns.memory,
-            turns.user_id,
-            session_id=turns.session_id,
-            agent_id=self.agent_id,
-            turn_id=str(asked.id),
-            offered=state["offered"],
-            steps=state["steps"],
-            success=success,
-            task_type=FLOW,
-            goal=text_of(asked),
-        )
-
     async def report(self, state: BuyState, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Answer, and log the outcome of the request."""
         ordered, last = state["known"].get("order"), state["steps"][-1]
@@ -210,7 +195,20 @@ class Buyer:
                 if runtime.server_info is None:
                     # a server has a worker for all agents
                     self._buyer.work.ensure(turns.memory.store)
-                await memory.end(turns, self._outcome(turns, state))
+                asked = state["messages"][-1]
+                outcome = record_turn(
+                    turns.memory,
+                    turns.user_id,
+                    session_id=turns.session_id,
+                    agent_id=self.agent_id,
+                    turn_id=str(asked.id),
+                    offered=state["offered"],
+                    steps=state["steps"],
+                    success=bool(ordered),
+                    task_type=FLOW,
+                    goal=text_of(asked),
+                )
+                await memory.end(turns, outcome)
         return {"messages": [AIMessage(answer)]}
 
 

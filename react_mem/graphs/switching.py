@@ -72,7 +72,8 @@ class Prefetch:
         running = {_key(call): asyncio.create_task(self._run(call)) for call in calls}
         try:
             update = await answer()
-            asked = {_key(call) for call in _asked(update)} & running.keys()
+            said = next((m for m in update.get("messages", ()) if isinstance(m, AIMessage)), None)
+            asked = {_key(call) for call in said.tool_calls} & running.keys() if said else set()
             # begun earlier, it is there earlier than if it began now
             results = await asyncio.gather(*(running[key] for key in asked))
             return update, {key: result for key, result in zip(asked, results, strict=True) if result is not None}
@@ -85,16 +86,12 @@ class Prefetch:
         try:
             async with asyncio.timeout(self._seconds):
                 said = await self._node.ainvoke([call], get_config())
-            return _result(said)
+            messages = said.get("messages") if isinstance(said, dict) else None
+            # a tool that also changes the state has no message alone
+            return messages[0] if messages and isinstance(messages[0], ToolMessage) else None
         except Exception as error:  # whatever the tool raises
             log.debug("%s did not run ahead: %s", call["name"], type(error).__name__)
             return None
-
-
-def _result(said: Any) -> ToolMessage | None:
-    """Return the message of a tool; None if the tool also changes the state."""
-    messages = said.get("messages") if isinstance(said, dict) else None
-    return messages[0] if messages and isinstance(messages[0], ToolMessage) else None
 
 
 def from_ahead(request: ToolCallRequest) -> ToolMessage | None:
@@ -114,11 +111,6 @@ async def _measured(
     if isinstance(result, ToolMessage):
         timed([result], time.perf_counter() - started)
     return result
-
-
-def _asked(update: Mapping[str, Any]) -> list[ToolCall]:
-    answer = next((m for m in update.get("messages", ()) if isinstance(m, AIMessage)), None)
-    return answer.tool_calls if answer else []
 
 
 def _key(call: ToolCall) -> str:
