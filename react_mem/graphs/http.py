@@ -26,7 +26,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.errors import LangGraphError
 
 from react_mem.agents.agent_opening import ConfiguredRunners
-from react_mem.agents.embedding import check_served_embeddings
+from react_mem.agents.config import check_served_embeddings
 from react_mem.errors import (
     AgentConfigError,
     ChoiceRefused,

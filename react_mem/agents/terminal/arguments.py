@@ -25,8 +25,7 @@ _RUNS = {
         "import_command": ("import", "skills", "mcp"),
         "memory": ("memory", "context"),
         "doctor_command": ("users",),
-        "database_command": ("worker", "database", "keys", "maintain"),
-        "records_commands": ("audit", "receipt", "retention", "hold"),
+        "records_commands": ("worker", "database", "keys", "maintain", "audit", "receipt", "retention", "hold"),
     }.items()
     for command in commands
 }

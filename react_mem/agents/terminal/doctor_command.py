@@ -12,8 +12,7 @@ from importlib.metadata import version
 
 from rich.text import Text
 
-from react_mem.agents.config import load_agent
-from react_mem.agents.embedding import with_embedding_of
+from react_mem.agents.config import load_agent, with_embedding_of
 from react_mem.agents.models import EXTRACTIVE, explain_model_error, load_chat_model, resolve_chat_spec
 from react_mem.agents.terminal.output import Terminal, place_in_words, printable
 from react_mem.errors import MemoryCommandError, ReactMemError
