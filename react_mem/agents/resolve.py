@@ -227,25 +227,13 @@ def resolve_agent(
 ) -> ResolvedAgent:
     """Load the models, tools and files of a config. Blocking.
 
-    Fallback models are loaded now too: a broken one shows at the start, not in an outage.
+    Fallback models are loaded now too: a broken one shows at the start, not in an outage. What is given replaces the
+    config's, as in `langchain.agents.create_agent`; `tools` come in addition. A `SystemMessage` reaches the model with
+    its content blocks unchanged; the memories come behind them. Memory reads `user_id` from a `context_schema`; a
+    subclass of `AgentContext` keeps the other settings too.
 
-    Args:
-        config: The agent's config.
-        model: A chat model instead of the config's.
-        small_model: A small model instead of the config's, of which `auto` is the chat model.
-        tools: Tools in addition to the config's.
-        system_prompt: Instructions instead of the config's. A `SystemMessage` reaches the model with its content blocks
-            unchanged; the memories come behind them.
-        response_format: As in `langchain.agents.create_agent`.
-        state_schema: As in `langchain.agents.create_agent`: a TypedDict with further fields of the state.
-        context_schema: The settings of one run, instead of `AgentContext`. Memory reads `user_id` from it; a subclass
-            of `AgentContext` keeps the other settings too.
-        name: As in `langchain.agents.create_agent`: the name on the answers and in the metadata of the run.
-
-    Raises:
-        AgentConfigError: If the files of its standing instructions cannot be used.
-        ModelConfigError: If a model cannot be loaded.
-        ToolConfigError: If a tool cannot be loaded.
+    Raises `AgentConfigError` for unusable standing instructions, and `ModelConfigError` or `ToolConfigError` for a
+    model or a tool that cannot be loaded.
     """
     standing = StandingFiles(config.standing_instructions)
     standing.load()
@@ -293,15 +281,7 @@ def _fallback(config: AgentConfig, chat: BaseChatModel) -> tuple[tuple[NamedMode
 
 
 class CompileOptions(TypedDict, total=False):
-    """Options of the compiled graph, as in `langchain.agents.create_agent`.
-
-    Args:
-        checkpointer: The saver of threads; None where a server provides it.
-        store: The store of memories, handed to tools; None where a server provides it.
-        interrupt_before: The nodes before which a run waits, such as `act`, which runs the tools.
-        interrupt_after: The nodes after which a run waits.
-        transformers: Further projections of streams of events by version 3.
-    """
+    """Options of the compiled graph, as in `langchain.agents.create_agent`; `transformers` project streams further."""
 
     checkpointer: Checkpointer
     store: BaseStore | None

@@ -1,4 +1,4 @@
-"""The nodes that make `react` remember: before the loop, within it and after it.
+"""The nodes that make `react` remember: before the loop, within it and after it; with a search of the web.
 
 A failing memory never fails a turn: the turn goes on as `react` would, and a `memory` event says what is missing.
 """
@@ -91,12 +91,7 @@ def with_task(messages: Sequence[BaseMessage], notes: TaskNotes | None) -> list[
 class MemState(SwitchState):
     """The state of `react_mem`: every field beyond `AgentState` is private to it.
 
-    Args:
-        layout: Layout of this turn's prompt; None outside of a turn.
-        working_memory: The agent's notes on the steps of this turn; None before the first, and outside of a turn.
-        remembered: The id of the last message of the thread that memory has stored.
-        task: The conversation's task, with `tasks: {enabled: true}`.
-        recall_card: The memories in the prompt of this turn, with `cards: true`; None outside of a turn.
+    `remembered` is the id of the last stored message of the thread; the layout, the notes and the card are of the turn.
     """
 
     layout: NotRequired[Layout | None]

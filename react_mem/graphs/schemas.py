@@ -1,4 +1,4 @@
-"""Schemas of a graph: the state that both managers share, and the fields that a caller adds."""
+"""Schemas of a graph: the state that both managers share, and the fields that a caller adds; its compilation."""
 
 from __future__ import annotations
 

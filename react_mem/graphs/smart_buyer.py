@@ -78,15 +78,9 @@ def place_order(product_id: str, reservation: str) -> dict[str, Any]:
 
 
 class BuyState(AgentState):
-    """The state of the flow.
+    """The state of the flow: the tools to use, the skills offered, documents read, values known, and the steps so far.
 
-    Args:
-        plan: The names of the tools, in order.
-        offered: The ids of the skills that were found.
-        read: Texts of documents on the request.
-        asked: The price of the model's plan; None without one.
-        known: Values so far, by the names of arguments.
-        steps: Steps so far: `action`, `arguments`, `observation`, `error`, `latency` and `cost` each.
+    `asked` is the price of the model's plan; None without one.
     """
 
     plan: NotRequired[list[str]]

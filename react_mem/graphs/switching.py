@@ -129,10 +129,7 @@ _MAX_STEP = 200
 class Switching:
     """The switching engine of one agent. Building reads files, so not on an event loop.
 
-    Attributes:
-        find_tools: The tool by which the model finds further tools; None where it is offered all.
-        most_tokens: Maximum tokens of a choice in a prompt.
-        limits: True if layers that are not chosen show their best only.
+    Without `find_tools` the model is offered all tools; with `limits`, layers that are not chosen show their best only.
     """
 
     def __init__(self, agent: ResolvedAgent, *, layers: bool) -> None:
@@ -324,13 +321,9 @@ def _found(messages: Sequence[AnyMessage]) -> list[str]:
 
 
 class SwitchState(AgentState):
-    """The state with a choice of tools.
+    """The state with a choice of tools: `selected_tools` is None for all, and `likely_tools` may run ahead.
 
-    Args:
-        selected_tools: The names of the chosen tools, the most likely first; None for all.
-        likely_tools: Likely tools, the most likely first, where some may run ahead.
-        suggestions: Next steps: `tool`, `text`, `after` and `times`, as in the event `suggestion`.
-        prefetched: Results of tools that ran ahead and were then called, by call; None but in the step that uses them.
+    `prefetched` has results of tools that ran ahead and were then called, by call, in the step that uses them alone.
     """
 
     selected_tools: NotRequired[list[str] | None]

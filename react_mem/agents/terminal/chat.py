@@ -38,8 +38,7 @@ _LOOK = 0.2
 class LoopThread:
     """Event loop in a thread of its own, which runs coroutines for the main thread one by one; a context manager.
 
-    The main thread waits for keys and receives Ctrl-C. With the loop there too, extraction behind a turn would stand
-    still between two turns, and exceed its time limits.
+    The main thread waits for keys and Ctrl-C, while extraction behind a turn goes on between two turns.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""`react-mem memory`: the memories of a user, at the command line."""
+"""`react-mem memory` and `context`: the memories of a user at the command line, and the prompt for a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/memory/v1/conversations`: list, show, forget and conclude the conversations of a user."""
+"""`/memory/v1/conversations`: list, show, forget, conclude and store the conversations of a user."""
 
 from __future__ import annotations
 

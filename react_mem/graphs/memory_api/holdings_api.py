@@ -1,4 +1,4 @@
-"""`/memory/v1/profile`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`, `/export`: further views of memory."""
+"""`/memory/v1/profile`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`, `/export`, `/events`: further views."""
 
 from __future__ import annotations
 
