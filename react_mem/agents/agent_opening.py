@@ -17,8 +17,14 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
-from react_mem.agents.config import AgentConfig, available_agents, load_agent, load_agent_config
-from react_mem.agents.embedding import check_embedding, with_embedding_of
+from react_mem.agents.config import (
+    AgentConfig,
+    available_agents,
+    check_embedding,
+    load_agent,
+    load_agent_config,
+    with_embedding_of,
+)
 from react_mem.agents.resolve import AgentTool, CompileOptions, ResolvedAgent, build_agent, resolve_agent
 from react_mem.errors import AgentConfigError
 from react_mem.memory import StorageSettings
@@ -156,12 +162,7 @@ def _runner(agent: str) -> AgentRunner | None:
 
 @dataclass(frozen=True)
 class OpenAgentMemory:
-    """Open memory of one agent, for all its users.
-
-    Args:
-        agent: The agent's memory.
-        store: The store of that memory.
-    """
+    """Open memory of one agent, for all its users, with its store."""
 
     agent: AgentMemory
     store: BaseStore
@@ -169,16 +170,9 @@ class OpenAgentMemory:
 
 @asynccontextmanager
 async def open_agent_memory(agent: str) -> AsyncIterator[OpenAgentMemory]:
-    """Open the memory of an agent without its graph, and run its background work while it is open.
+    """Open the memory of an agent (a name, or a YAML file) without its graph, and run its background work meanwhile.
 
-    Args:
-        agent: The name of its config, or the path of a YAML file.
-
-    Yields:
-        The memory.
-
-    Raises:
-        ReactMemError: If the agent cannot be loaded or the database cannot be opened; the message names the fix.
+    Raises `ReactMemError` if the agent cannot be loaded or the database cannot be opened; the message names the fix.
     """
     config, resolved, remembering = await asyncio.to_thread(_load, agent)
     async with open_storage(with_embedding_of(config, StorageSettings.from_env())) as storage:

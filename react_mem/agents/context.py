@@ -111,16 +111,10 @@ class AgentContext(BaseModel):
 
     @classmethod
     def of(cls, context: Any, configurable: dict[str, Any] | None) -> AgentContext:
-        """Return the context of a run, read from `configurable` where the caller passed none.
+        """Return the context of a run (`runtime.context`), read from its `configurable` where the caller passed none.
 
-        Nodes and tools read names of their own from `configurable`, so there only misspelt names of ours are refused.
-
-        Args:
-            context: `runtime.context`: an `AgentContext`, or None.
-            configurable: The `configurable` of the run's config.
-
-        Raises:
-            ChoiceRefused: If a value cannot be used, or a name of ours is misspelt; it names fields, not values.
+        Nodes and tools read names of their own from `configurable`, so there only misspelt names of ours are refused:
+        `ChoiceRefused`, which names fields, not values.
         """
         given = configurable or {}
         if isinstance(context, cls):

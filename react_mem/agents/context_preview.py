@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,13 +34,7 @@ REMEMBERING = "react_mem"
 
 @dataclass(frozen=True)
 class ContextPreview:
-    """A prompt, and its making.
-
-    Args:
-        frame: The space for it.
-        assembled: The memories found for it.
-        prompt: Its messages.
-    """
+    """A prompt with the space for it and the memories found for it."""
 
     frame: Frame
     assembled: Assembled
@@ -58,13 +52,8 @@ async def preview_context(
 ) -> ContextPreview:
     """Return the prompt of an agent for the last message of a thread.
 
-    Args:
-        agent: An agent of the manager with memory.
-        store: The store of memory.
-        identity: The user, and the conversation.
-        thread: The messages, the question last.
-        later: The messages after it, where an old question is asked once more.
-        named_by_records: True if the ids of the messages are those of their records.
+    `later` are the messages after it, where an old question is asked once more; `named_by_records` says that the ids of
+    the messages are those of their records.
     """
     policy = agent.config.memory
     instructions = followed_by(agent.config.system_prompt, await agent.standing.text())
@@ -101,59 +90,35 @@ _READS = ("model", "system_prompt", "max_iterations", "use_memory", "max_memorie
 _SAID = "What is said of one run, beside the messages; all may be left out."
 
 
-@dataclass(frozen=True)
-class RunOffer:
-    """Choices that a graph leaves to its callers.
+def offered_context(
+    configs: Sequence[AgentConfig], reads: Collection[str] = _READS, *, picks: bool = False
+) -> type[AgentContext]:
+    """Return a subclass of `AgentContext` whose schema offers the choices left by agents; `reads` are the graph's.
 
-    Args:
-        models: Chat models by name.
-        fields: The fields of the context left to callers.
-        max_iterations: The most model calls in one turn.
-        max_memories: The most memories of each scope in the prompt.
-        agents: The agents to pick from, the default one first; empty where the graph has its own.
-    """
-
-    models: tuple[str, ...]
-    fields: frozenset[str]
-    max_iterations: int
-    max_memories: int
-    agents: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, configs: Sequence[AgentConfig], *, picks: bool = False) -> RunOffer:
-        """Return the choices left by agents: by any where the caller picks one (the default first), else by all."""
-        merged = frozenset.union if picks else frozenset.intersection
-        most = max if picks else min
-        return cls(
-            models=tuple(sorted(merged(*(frozenset(models_left(config)) for config in configs)))),
-            fields=merged(*(frozenset[str](config.overridable) for config in configs)),
-            max_iterations=most(config.max_iterations for config in configs),
-            max_memories=most(config.memory.recall.max_memories for config in configs),
-            agents=tuple(config.name for config in configs) if picks else (),
-        )
-
-
-def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[AgentContext]:
-    """Return a subclass of `AgentContext` with the offered choices in its schema; the graph reads the fields `reads`.
-
+    Offered is what any agent leaves where the caller `picks` one (the default first), else what all of them leave.
     Other fields are read-only in the schema: a choice of one is refused at the start of the run, with the options.
     """
-    shown = {"user_id", *reads, *(("agent",) if offer.agents else ())}
+    merged, most = (frozenset.union, max) if picks else (frozenset.intersection, min)
+    models = sorted(merged(*(frozenset(models_left(config)) for config in configs)))
+    left = merged(*(frozenset[str](config.overridable) for config in configs))
+    shown = {"user_id", *reads, *(("agent",) if picks else ())}
     own: dict[str, dict[str, Any]] = {
         "model": {
-            "anyOf": [{"type": "string", "enum": list(offer.models)}, {"type": "string"}, {"type": "null"}],
-            "examples": list(offer.models),
-            "description": f"A chat model instead of the agent's own. {_listed('There is', offer.models)}",
+            "anyOf": [{"type": "string", "enum": models}, {"type": "string"}, {"type": "null"}],
+            "examples": models,
+            "description": f"A chat model instead of the agent's own. There is: {', '.join(models)}.",
         },
-        "max_iterations": _at_most(offer.max_iterations, "How often the model may be called in one turn."),
+        "max_iterations": _at_most(
+            most(config.max_iterations for config in configs), "How often the model may be called in one turn."
+        ),
         "max_memories": _at_most(
-            offer.max_memories,
+            most(config.memory.recall.max_memories for config in configs),
             "Memories of each kind in the prompt. An agent without memory ignores it, and checks it all the same.",
         ),
     }
-    if offer.agents:
-        own["agent"] = agent_property(offer.agents, "The agent that answers.")
-    for name in frozenset(reads) - offer.fields:
+    if picks:
+        own["agent"] = agent_property([config.name for config in configs], "The agent that answers.")
+    for name in frozenset(reads) - left:
         own[name] = {"readOnly": True, "description": "Not left to callers here: a choice of it is refused."}
 
     class Offered(AgentContext):
@@ -165,7 +130,7 @@ def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[Ag
             schema["properties"] = {
                 name: {**value, **own.get(name, {})} for name, value in schema["properties"].items() if name in shown
             }
-            if offer.agents:
+            if picks:
                 # a choice of one of these is no choice of nothing
                 schema["properties"]["agent"].pop("anyOf", None)
             if reads is not _READS:
@@ -188,7 +153,3 @@ def _at_most(most: int, description: str) -> dict[str, Any]:
         "anyOf": [{"type": "integer", "minimum": 1, "maximum": most}, {"type": "null"}],
         "description": f"{description} At most {most}, as the agent has it.",
     }
-
-
-def _listed(said: str, names: Iterable[str]) -> str:
-    return f"{said}: {', '.join(names)}."

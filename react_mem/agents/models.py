@@ -71,13 +71,8 @@ def name_of(model: BaseChatModel) -> str:
 def load_chat_model(spec: str, **overrides: Any) -> BaseChatModel:
     """Load a chat model, with a time limit and bounded retries. Blocking: it imports the provider's package.
 
-    Args:
-        spec: `auto`, `extractive`, or a string for `langchain.chat_models.init_chat_model`, such as
-            `openai:gpt-4.1-mini`.
-        overrides: Options of the provider's class, such as `temperature` or `max_retries`.
-
-    Raises:
-        ModelConfigError: If the provider is unknown, its package is not installed, or its key is missing.
+    `spec` is `auto`, `extractive`, or a string for `init_chat_model`; `overrides` are options of the provider's class.
+    Raises `ModelConfigError` if the provider is unknown, its package is not installed, or its key is missing.
     """
     chosen = resolve_chat_spec(spec)
     if chosen == EXTRACTIVE:
@@ -208,13 +203,10 @@ _OF_THE_REQUEST: frozenset[FailureKind] = frozenset({"context", "request"})
 
 @dataclass(frozen=True)
 class ModelFailure:
-    """A failed model call.
+    """A failed model call, in a sentence without a key; `wait` is the service's wish, in seconds.
 
-    Args:
-        kind: The request does not fit (`context`, `request`), the set-up is refused (`key`, `permission`, `not_found`,
-            `setup`), the service is out of order (`quota`, `rate`, `timeout`, `connection`, `server`), or `other`.
-        message: A sentence with the cause and the fix; never a key.
-        wait: Seconds that the service asks to wait, where it says so.
+    The request does not fit (`context`, `request`), the set-up is refused (`key`, `permission`, `not_found`, `setup`),
+    the service is out of order (`quota`, `rate`, `timeout`, `connection`, `server`), or `other`.
     """
 
     kind: FailureKind

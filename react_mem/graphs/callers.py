@@ -28,9 +28,7 @@ async def names_user(
 def identity_of(request: Request) -> str | None:
     """Return the identity of the authenticated user, guests with an identity included; None if nobody is authenticated.
 
-    Raises:
-        HTTPException: If the server has admitted a caller without an identity, or with one that cannot own memories:
-            401. Nothing in the request replaces it.
+    401 for an admitted caller without an identity, or with one that cannot own memories: nothing replaces it.
     """
     user: Any = request.scope.get("user")
     if user is None:
@@ -55,12 +53,8 @@ def may_name_user(request: Request) -> bool:
 def owner_of(request: Request, said: str | None) -> str | None:
     """Return the owner of the memory that a request is about; None for nobody.
 
-    Args:
-        request: The request.
-        said: The user that its body names; like the query's, it counts only where the server authenticates nobody.
-
-    Raises:
-        HTTPException: If the user cannot own memories: 401 if authenticated, 422 if named.
+    `said` is the user that its body names; like the query's, it counts only where the server authenticates nobody. A
+    user that cannot own memories is refused: 401 if authenticated, 422 if named.
     """
     if may_name_user(request):
         names = {name for one in (*request.query_params.getlist(_OWNER), said) if (name := named(one))}

@@ -29,12 +29,7 @@ DEFAULT_AGENT = "assistant"
 
 
 class ChatSummaryContext(BaseModel):
-    """Context of a summary: the conversation's owner, and the agent whose model and policy to use.
-
-    Args:
-        user_id: The owner of the profile; ignored where the server authenticates users. Empty: no profile is read.
-        agent: The agent.
-    """
+    """Context of a summary: the owner of the profile, and the agent whose model and policy to use."""
 
     model_config = ConfigDict(
         extra="ignore",
@@ -59,10 +54,7 @@ class ChatSummaryContext(BaseModel):
 def summarizer_for(agent: str) -> ChatSummarizer:
     """Return the summarizer of an agent, built once. Blocking: it reads files and imports.
 
-    Raises:
-        AgentConfigError: If there is no such agent, or its file is not valid; the message lists the agents.
-        ModelConfigError: If one of its models cannot be loaded.
-        ToolConfigError: If one of its tools cannot be loaded.
+    Raises `AgentConfigError`, `ModelConfigError` or `ToolConfigError` if the agent cannot be loaded.
     """
     resolved = resolve_agent(load_agent_config(agent))
     return ChatSummarizer(resolved.with_stand_ins(resolved.small_model), resolved.config.memory, agent)
@@ -93,27 +85,21 @@ async def summarize(state: _Given, *, runtime: Runtime[ChatSummaryContext]) -> d
 
 def build_chat_summary(agents: Sequence[str] = ()) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the graph; its context offers `agents`, if given."""
-    graph = StateGraph(_Given, _offering(agents), input_schema=ChatSummaryRequest, output_schema=ChatSummary)
+    context: Any = ChatSummaryContext
+    if agents:
+        names = sorted(agents, key=lambda name: name != DEFAULT_AGENT)
+        offered = agent_property(names, "The agent whose model sums up.")
+        field: Any = Field(DEFAULT_AGENT, max_length=64, title="Agent", json_schema_extra=offered)
+        context = create_model(ChatSummaryContext.__name__, __base__=ChatSummaryContext, agent=(str, field))
+    graph = StateGraph(_Given, context, input_schema=ChatSummaryRequest, output_schema=ChatSummary)
     graph.add_node("summarize", summarize)
     graph.add_edge(START, "summarize")
     graph.add_edge("summarize", END)
     return graph.compile(name="chat_summary")
 
 
-def _offering(agents: Sequence[str]) -> type[ChatSummaryContext]:
-    if not agents:
-        return ChatSummaryContext
-    offered = agent_property(sorted(agents, key=lambda name: name != DEFAULT_AGENT), "The agent whose model sums up.")
-    field: Any = Field(DEFAULT_AGENT, max_length=64, title="Agent", json_schema_extra=offered)
-    return create_model(ChatSummaryContext.__name__, __base__=ChatSummaryContext, agent=(str, field))
-
-
 def checked(given: Any) -> ChatSummaryRequest:
-    """Return the validated input of a run.
-
-    Raises:
-        InvalidInputError: If it is not a conversation; it names every wrong field, without the content.
-    """
+    """Return the validated input of a run; `InvalidInputError` names every wrong field, without the content."""
     try:
         return ChatSummaryRequest.model_validate(given)
     except ValidationError as error:

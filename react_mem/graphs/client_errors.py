@@ -8,17 +8,64 @@ its input: a statement, a message, a path, a key. So only our errors leave a nod
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import merge_configs
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from langgraph.graph.state import CompiledStateGraph
 
+from react_mem.agents.context import refuse_names
 from react_mem.errors import ReactMemError, RunFailed
-from react_mem.graphs.chosen_names import note_names, refuse_chosen
 from react_mem.memory.turns import cause_of, for_clients, trace_of
+
+# Check of the names in a run's context: a misspelt choice is refused instead of dropped.
+
+_NAMES = "__react_mem_names"
+
+
+def note_names(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
+    """Make a graph record the names in the contexts of its runs; the graph is changed."""
+    own = type(graph)
+    graph.__class__ = type(f"_Noting{own.__name__}", (_NotingGraph, own), {})
+
+
+def refuse_chosen(config: RunnableConfig | None) -> None:
+    """Refuse a run with an unknown name in its context, or a misspelt one in `configurable`: `ChoiceRefused`."""
+    configurable = (config or {}).get("configurable") or {}
+    if noted := configurable.get(_NAMES):
+        # a server copies `configurable` into a context that it is not given; there others have names of their own
+        refuse_names((name for name in noted["named"] if name not in configurable), noted["known"])
+        refuse_names(configurable, noted["known"], others=True)
+
+
+class _NotingGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A graph that the server copies for each run."""
+
+    def get_context_jsonschema(self) -> dict[str, Any] | None:
+        schema = super().get_context_jsonschema()
+        if schema is None or "LANGSERVE_GRAPHS" not in os.environ:
+            return schema
+        properties = _Noting(schema.get("properties", {}))
+        noted = {"known": list(properties), "named": properties.named}
+        self.config = merge_configs(self.config, {"configurable": {_NAMES: noted}})
+        return {**schema, "properties": properties}
+
+
+class _Noting(dict[str, Any]):
+    """Properties of a schema that record the names looked up among them."""
+
+    def __init__(self, properties: dict[str, Any]) -> None:
+        super().__init__(properties)
+        self.named: list[str] = []
+
+    def __contains__(self, name: object) -> bool:
+        self.named.append(str(name))
+        return super().__contains__(name)
+
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +85,7 @@ def guard_clients(graph: CompiledStateGraph[Any, Any, Any, Any]) -> CompiledStat
 
 @contextmanager
 def errors_for_clients() -> Iterator[None]:
-    """Replace an exception by its form for clients; the log keeps the cause.
-
-    Raises:
-        ReactMemError: Our error in its form for clients; `RunFailed` for any other.
-    """
+    """Replace an exception by its form for clients, `RunFailed` where it is none of ours; the log keeps the cause."""
     try:
         yield
     except _OF_THE_GRAPH:

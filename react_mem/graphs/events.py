@@ -29,73 +29,42 @@ Each event is a dict with a `type`:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from langgraph.types import StreamWriter
 
 from react_mem.memory.context import Assembled, Section
 
-ModelStatus = Literal["ok", "degraded"]
 
-
-def thought(writer: StreamWriter, text: str) -> None:
-    """Report the model's thought before it acts."""
-    writer({"type": "thought", "text": text})
+def tell(writer: StreamWriter, event: str, /, **fields: Any) -> None:
+    """Report one of these events."""
+    writer({"type": event, **fields})
 
 
 def action(writer: StreamWriter, call: dict[str, Any]) -> None:
     """Report a tool call."""
-    writer({"type": "action", "id": call["id"], "name": call["name"], "args": call["args"]})
-
-
-def observation(writer: StreamWriter, *, id: str, name: str, content: str, error: bool) -> None:
-    """Report a tool's result."""
-    writer({"type": "observation", "id": id, "name": name, "content": content, "error": error})
-
-
-def answer(writer: StreamWriter, text: str) -> None:
-    """Report the answer of the turn."""
-    writer({"type": "answer", "text": text})
+    tell(writer, "action", id=call["id"], name=call["name"], args=call["args"])
 
 
 def context(writer: StreamWriter, assembled: Assembled, window: int) -> None:
     """Report the sections of the prompt with their tokens, their budgets and the items that did not fit."""
-    writer(
-        {
-            "type": "context",
-            "tokens": _named(assembled.tokens),
-            "budget": _named(assembled.budget),
-            "dropped": _named({section: number for section, number in assembled.dropped.items() if number}),
-            "window": window,
-            "cut": assembled.cut,
-        }
+    tell(
+        writer,
+        "context",
+        tokens=_named(assembled.tokens),
+        budget=_named(assembled.budget),
+        dropped=_named({section: number for section, number in assembled.dropped.items() if number}),
+        window=window,
+        cut=assembled.cut,
     )
 
 
-def search(writer: StreamWriter, *, trigger: str, query: str, urls: Sequence[str], missing: Mapping[str, str]) -> None:
-    """Report a search of the web, or its failure."""
-    writer({"type": "search", "trigger": trigger, "query": query, "urls": list(urls), "missing": dict(missing)})
-
-
-def switch(writer: StreamWriter, status: ModelStatus, message: str, **choice: Any) -> None:
-    """Report the tools that a turn offers to the model, and any source that the choice had to do without."""
-    writer({"type": "switch", "status": status, "message": message, **choice})
-
-
-def suggestion(writer: StreamWriter, *, tool: str, text: str, after: str, times: int) -> None:
-    """Report a next step that may be of use."""
-    writer({"type": "suggestion", "tool": tool, "text": text, "after": after, "times": times})
-
-
-def model(writer: StreamWriter, status: ModelStatus, message: str, *, model: str, **details: Any) -> None:
-    """Report that a stand-in answers instead of the model, or that the model answers again."""
-    writer({"type": "model", "status": status, "message": message, "model": model, **details})
-
-
-def task(writer: StreamWriter, status: ModelStatus, message: str, *, graph: Mapping[str, Any] | None = None) -> None:
+def task(
+    writer: StreamWriter, status: Literal["ok", "degraded"], message: str, *, graph: Mapping[str, Any] | None = None
+) -> None:
     """Report the progress of the turn's task, or that it has no plan."""
-    writer({"type": "task", "status": status, "message": message, **(graph or {"goal": "", "steps": []})})
+    tell(writer, "task", status=status, message=message, **(graph or {"goal": "", "steps": []}))
 
 
 def _named(numbers: Mapping[Section, int]) -> dict[str, int]:

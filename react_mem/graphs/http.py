@@ -26,7 +26,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.errors import LangGraphError
 
 from react_mem.agents.agent_opening import ConfiguredRunners
-from react_mem.agents.embedding import check_served_embeddings
+from react_mem.agents.config import check_served_embeddings
 from react_mem.errors import (
     AgentConfigError,
     ChoiceRefused,
@@ -57,11 +57,9 @@ from react_mem.graphs.mcp_route import route as mcp_route
 from react_mem.graphs.memory_api.context_api import router as context
 from react_mem.graphs.memory_api.conversations_api import ending
 from react_mem.graphs.memory_api.conversations_api import router as conversations
-from react_mem.graphs.memory_api.events_api import router as events
 from react_mem.graphs.memory_api.forget_api import router as forget
 from react_mem.graphs.memory_api.holdings_api import router as holdings
 from react_mem.graphs.memory_api.memories_api import router as memories
-from react_mem.graphs.memory_api.messages_api import router as messages
 from react_mem.graphs.this_machine import OnlyThisMachine
 from react_mem.integrations.memory_page.document import PATH
 from react_mem.integrations.memory_page.document import route as memory_page
@@ -143,10 +141,6 @@ class _NobodysType:
     """A type that no graph keeps."""
 
 
-def _is_news(record: logging.LogRecord) -> bool:
-    return _NobodysType.__name__ not in record.getMessage()
-
-
 def warn_of_lenient_threads() -> None:
     """Warn if a write to the database of the server's threads could run code here."""
     try:
@@ -155,11 +149,15 @@ def warn_of_lenient_threads() -> None:
         return
     # that it refuses is what is asked, and no news
     refusals = logging.getLogger("langgraph.checkpoint.serde.jsonplus")
-    refusals.addFilter(_is_news)
+
+    def is_news(record: logging.LogRecord) -> bool:
+        return _NobodysType.__name__ not in record.getMessage()
+
+    refusals.addFilter(is_news)
     try:
         lenient = isinstance(serialiser.loads_typed(serialiser.dumps_typed(_NobodysType())), _NobodysType)
     finally:
-        refusals.removeFilter(_is_news)
+        refusals.removeFilter(is_news)
     if lenient:
         log.warning(
             "this server builds whatever a row of its threads names: who can write to their database runs code here. "
@@ -231,9 +229,7 @@ for mounted in (
     memories,
     context,
     conversations,
-    messages,
     holdings,
-    events,
     ending,
     chat_summary,
     router,

@@ -62,17 +62,9 @@ class _Failed:
 
 
 class ModelCall:
-    """One call.
+    """One call of the model that should answer (`own`), or of what stands in for it.
 
-    Args:
-        agent: The agent.
-        own: The model that should answer.
-        writer: The custom stream.
-        thread: The messages of the conversation so far.
-        bind: Gives a model its tools and its schema.
-        quotable: True if an answer in words will do, such as a quote.
-        tags: Tags of the run, such as `nostream`.
-        purpose: Purpose in the telemetry.
+    `bind` gives a model its tools and its schema; `quotable` is true if an answer in words will do, such as a quote.
     """
 
     def __init__(
@@ -100,11 +92,7 @@ class ModelCall:
         self._told = 0
 
     async def answer(self, prompt: Sequence[BaseMessage]) -> tuple[AIMessage, BaseChatModel]:
-        """Ask until a model answers; return the answer and its model.
-
-        Raises:
-            ModelCallError: If nothing answers.
-        """
+        """Ask until a model answers; return the answer and its model. Raises `ModelCallError` if nothing answers."""
         if not self._stand_ins and self._quotes is None:
             return await self._alone(prompt)
         resting: list[NamedModel] = []
@@ -163,7 +151,8 @@ class ModelCall:
             self._failed.append(_Failed(model, failure, error, heard.message_id if heard else None))
             return None
         if self._agent.health.answered(model.name):
-            events.model(self._writer, "ok", f"The model {model.name!r} answers again.", model=model.name)
+            told = f"The model {model.name!r} answers again."
+            events.tell(self._writer, "model", status="ok", message=told, model=model.name)
         return message if model is self._own else self._marked(message, model)
 
     def _config(self, heard: _TokenWatch | None = None) -> RunnableConfig:
@@ -188,10 +177,11 @@ class ModelCall:
                 left = self._agent.health.seconds_left(failed.model.name)
                 message = f"{message} The next attempt is in {left:.0f} seconds."
             details = {"replaces": failed.streamed} if failed.streamed else {}
-            events.model(
+            events.tell(
                 self._writer,
-                "degraded",
-                message,
+                "model",
+                status="degraded",
+                message=message,
                 model=failed.model.name,
                 instead=instead.name,
                 kind=failed.failure.kind,
@@ -257,7 +247,6 @@ class _TokenWatch(AsyncCallbackHandler):
 
 
 def _stood_in(thread: Sequence[AnyMessage]) -> str | None:
-    """Return the name of the last stand-in of this turn."""
     answers = (message for message in reversed(current_turn(thread)) if isinstance(message, AIMessage))
     last = next(answers, None)
     return last.additional_kwargs.get(ANSWERED_BY) if last else None

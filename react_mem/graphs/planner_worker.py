@@ -9,11 +9,9 @@ experience. Both policies are in the agents' YAML, under `flows: planner_worker:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any, NotRequired
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from langgraph.config import get_config
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -22,17 +20,15 @@ from langgraph.types import Checkpointer
 
 from react_mem.agents.config import load_agent_config
 from react_mem.agents.context import AgentContext
-from react_mem.agents.context_preview import RunOffer, offered_context
+from react_mem.agents.context_preview import offered_context
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
 from react_mem.graphs import events
-from react_mem.graphs.hooks import with_memory
-from react_mem.graphs.model_call import ModelCall
+from react_mem.graphs.hooks import asked_aside, with_memory
 from react_mem.graphs.reason import require_input
 from react_mem.graphs.schemas import AgentInput, AgentOutput, AgentState
 from react_mem.memory import MemoryResultItem, MemoryScope
-from react_mem.memory.context import followed_by, render_memories, text_of
+from react_mem.memory.context import text_of
 from react_mem.memory.runtime import Metering
-from react_mem.prompts import load_prompt
 
 FLOW = "planner_worker"
 MAX_STEPS = 5
@@ -62,9 +58,9 @@ class Team:
         require_input(state["messages"])
         await Metering.of(self._planner.config.memory, runtime).admit()
         request = text_of(state["messages"][-1])
-        said = await _ask(self._planner, runtime, memories, request)
-        steps = [step.strip() for step in _STEP.findall(said)][:MAX_STEPS] or [request]
-        events.thought(runtime.stream_writer, "\n".join(steps))
+        said = await asked_aside(self._planner, runtime, FLOW, memories, [HumanMessage(request)], "planning")
+        steps = [step.strip() for step in _STEP.findall(said.text)][:MAX_STEPS] or [request]
+        events.tell(runtime.stream_writer, "thought", text="\n".join(steps))
         return {"plan": steps, "results": []}
 
     async def work(
@@ -74,11 +70,13 @@ class Team:
         results = state["results"]
         step = state["plan"][len(results)]
         events.action(runtime.stream_writer, {"id": str(len(results)), "name": "work", "args": {"step": step}})
-        results = [*results, await _ask(self._worker, runtime, memories, step, results)]
+        prompt = [*map(AIMessage, results), HumanMessage(step)]
+        done = await asked_aside(self._worker, runtime, FLOW, memories, prompt, "planning")
+        results = [*results, done.text]
         if len(results) < len(state["plan"]):
             return {"results": results}
         answer = "\n\n".join(results)
-        events.answer(runtime.stream_writer, answer)
+        events.tell(runtime.stream_writer, "answer", text=answer)
         return {"results": results, "messages": [AIMessage(answer)]}
 
     @staticmethod
@@ -96,7 +94,7 @@ def build_graph(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph of the team, with the input and output of the managers."""
     team = Team(planner, worker)
-    offered = offered_context(RunOffer.of([planner.config, worker.config]), ("model", "use_memory"))
+    offered = offered_context([planner.config, worker.config], ("model", "use_memory"))
     graph = StateGraph(PlanState, offered, input_schema=AgentInput, output_schema=AgentOutput)
     graph.add_node(
         "plan",
@@ -128,31 +126,3 @@ def build_graph(
 def shipped_team() -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the team of the agents that are shipped for it. Blocking: it reads files."""
     return build_graph(resolve_agent(load_agent_config("planner")), resolve_agent(load_agent_config("worker")))
-
-
-async def _ask(
-    agent: ResolvedAgent,
-    runtime: Runtime[AgentContext],
-    memories: Sequence[MemoryResultItem],
-    request: str,
-    before: Sequence[str] = (),
-) -> str:
-    """Return an agent's answer to a request, given its memories and the results of the steps before.
-
-    Raises:
-        QuotaExceeded: If the user has used up a quota of the day.
-        ModelCallError: If the model fails.
-    """
-    await Metering.of(agent.config.memory, runtime).before_model()
-    context = AgentContext.of(runtime.context, get_config().get("configurable"))
-    instructions = [followed_by(agent.config.system_prompt, await agent.standing.text())]
-    block = render_memories(memories, agent.config.policy(FLOW).context.memory_tokens)
-    if block.entries:
-        instructions.append(load_prompt("memories").format(memories=block.briefing).strip())
-    done = [AIMessage(result) for result in before]
-    prompt = [SystemMessage("\n\n".join(instructions)), *done, HumanMessage(request)]
-    # what the two say to each other is not the answer: it stays out of the stream of messages
-    chosen = await agent.for_run(context)
-    call = ModelCall(agent, chosen.model, runtime.stream_writer, tags=["nostream"], purpose="planning")
-    response, _ = await call.answer(prompt)
-    return response.text

@@ -87,15 +87,9 @@ _EMPTY_ANSWER = load_prompt("empty_answer")
 class Reason:
     """One call of the model, with the reading of its answer.
 
-    Args:
-        agent: The agent.
-        compose: Builds the prompt; the only difference between the managers.
-        offer: Chooses the tools for the model; all of the agent's by default.
-        begins: Returns true if the message of a turn is still to be counted, where there are quotas and the run has no
-            id; by default, if the model has not been called in it.
-
-    Raises:
-        ToolConfigError: If the agent has tools, and its model cannot call any.
+    `compose` builds the prompt, the only difference between the managers; `offer` chooses the tools (by default all of
+    the agent's); `begins` says if the message of a turn is still to be counted, where there are quotas and the run has
+    no id (by default, if the model has not been called in it). `ToolConfigError` for tools that the model cannot call.
     """
 
     def __init__(
@@ -116,11 +110,7 @@ class Reason:
     async def __call__(self, state: AgentState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Return the model's answer with its consequences for the state, without running a tool.
 
-        Raises:
-            InvalidInputError: If there is nothing to answer.
-            ChoiceRefused: If the agent's config does not allow the caller's choice.
-            QuotaExceeded: If the user has used up a quota of the day.
-            ModelCallError: If the model and its fallbacks fail.
+        Raises `InvalidInputError`, `ChoiceRefused`, `QuotaExceeded`, or `ModelCallError` if the fallbacks fail too.
         """
         require_input(state["messages"])
         if (policy := self._agent.config.memory).quotas.limits_days:
@@ -166,7 +156,9 @@ class Reason:
     ) -> dict[str, Any]:
         response = with_call_ids(response)
         replies, structured = output.read(response) if output else ([], None)
-        replies += [_unreadable(call) for call in response.invalid_tool_calls]
+        for bad in response.invalid_tool_calls:
+            text = _UNREADABLE_CALL.format(name=bad.get("name") or "a tool", error=_cause(bad))
+            replies.append(ToolMessage(text, tool_call_id=bad["id"], name=bad.get("name") or "", status="error"))
         answered = {reply.tool_call_id for reply in replies if isinstance(reply, ToolMessage)}
         wanted = [call for call in response.tool_calls if call["id"] not in answered]
         writer = runtime.stream_writer
@@ -174,27 +166,26 @@ class Reason:
         stop = None if done else _reason_to_stop(response, messages, limit)
         if stop is not None:
             response = _stopped(response, messages, stop)
-            events.answer(writer, response.text)
+            events.tell(writer, "answer", text=response.text)
             telemetry.turn_answered([*current_turn(messages), response])
             return {"messages": [response], **({} if output is None else {"structured_response": None})}
         thought = response.text if response.tool_calls else ""
         if thought:
-            events.thought(writer, thought)
+            events.tell(writer, "thought", text=thought)
         if done:
             if structured is None and not response.text.strip():
-                response = response.model_copy(
-                    update={
-                        "content": _empty_answer(response),
-                        "additional_kwargs": {**response.additional_kwargs, NOTICE: True},
-                    }
-                )
-            events.answer(writer, response.text or str(structured))
+                ended = response.response_metadata.get("finish_reason")
+                text = _EMPTY_ANSWER.format(reason=f": {ended}" if ended and ended != "stop" else "").strip()
+                marks = {**response.additional_kwargs, NOTICE: True}
+                response = response.model_copy(update={"content": text, "additional_kwargs": marks})
+            events.tell(writer, "answer", text=response.text or str(structured))
             telemetry.turn_answered([*current_turn(messages), response])
         for call in wanted:
             events.action(writer, dict(call))
         for reply in replies:
             if isinstance(reply, ToolMessage) and reply.status == "error":
-                events.observation(writer, id=reply.tool_call_id, name=reply.name or "", content=reply.text, error=True)
+                said = {"name": reply.name or "", "content": reply.text}
+                events.tell(writer, "observation", id=reply.tool_call_id, **said, error=True)
         update: dict[str, Any] = {"messages": [response, *replies]}
         if output is not None:
             # that of an earlier turn is not an answer to this one
@@ -220,11 +211,7 @@ def after_reason(end: str) -> Callable[[AgentState], str | list[Send]]:
 
 
 def require_input(messages: Sequence[AnyMessage]) -> None:
-    """Refuse a turn without input.
-
-    Raises:
-        InvalidInputError: If there is no message, or the last one is a user's and empty, or an answer already.
-    """
+    """Refuse a turn without a message, or whose last one is a user's and empty, or an answer: `InvalidInputError`."""
     last = messages[-1] if messages else None
     # within another graph, what another agent has answered may be what this one goes on from
     is_nested = "|" in ensure_config().get("configurable", {}).get("checkpoint_ns", "")
@@ -247,14 +234,9 @@ def _sendable(message: BaseMessage) -> BaseMessage:
     """Return a message in valid Unicode: half an emoji, as a cut string leaves it, would fail in a client."""
     message = as_said(message)
     fields = ("content", "tool_calls") if isinstance(message, AIMessage) else ("content",)
-    clean = {field: storable(getattr(message, field)) for field in fields}
-    changed = {field: value for field, value in clean.items() if value != getattr(message, field)}
+    given = {field: getattr(message, field) for field in fields}
+    changed = {field: clean for field, value in given.items() if (clean := storable(value)) != value}
     return message.model_copy(update=changed) if changed else message
-
-
-def _unreadable(call: Any) -> ToolMessage:
-    text = _UNREADABLE_CALL.format(name=call.get("name") or "a tool", error=_cause(call))
-    return ToolMessage(text, tool_call_id=call["id"], name=call.get("name") or "", status="error")
 
 
 def _cause(call: Any) -> str:
@@ -262,7 +244,6 @@ def _cause(call: Any) -> str:
 
 
 def _reason_to_stop(response: AIMessage, messages: Sequence[AnyMessage], limit: int) -> str | None:
-    """Return why the model is not called again, or None if it is."""
     tools = ", ".join(dict.fromkeys(str(call["name"]) for call in [*response.tool_calls, *response.invalid_tool_calls]))
     repeats = _in_a_row(_calls(response), messages, _calls)
     if repeats >= MAX_REPEATS:
@@ -299,8 +280,3 @@ def _stopped(response: AIMessage, messages: Sequence[AnyMessage], text: str) -> 
     # said by us, not by the model: it is not part of the dialogue to remember
     marks = {NOTICE: True}
     return AIMessage(text.strip(), name=response.name, additional_kwargs=marks, usage_metadata=response.usage_metadata)
-
-
-def _empty_answer(response: AIMessage) -> str:
-    reason = response.response_metadata.get("finish_reason")
-    return _EMPTY_ANSWER.format(reason=f": {reason}" if reason and reason != "stop" else "").strip()

@@ -25,7 +25,7 @@ from typing_extensions import TypedDict
 
 from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
-from react_mem.agents.context_preview import RunOffer, offered_context
+from react_mem.agents.context_preview import offered_context
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import AgentConfigError, InvalidInputError, ModelConfigError, ToolConfigError
 from react_mem.graphs.chat_summary import build_chat_summary
@@ -40,11 +40,7 @@ from react_mem.server_exposure import refuse_exposed_server
 
 
 class MaintenanceContext(BaseModel):
-    """Context of maintenance: the owner whose memory to work on.
-
-    Args:
-        user_id: The owner; ignored where the server authenticates users. Empty: everybody with work to do.
-    """
+    """Context of maintenance: the owner whose memory to work on."""
 
     model_config = ConfigDict(
         extra="ignore",
@@ -112,32 +108,23 @@ log = logging.getLogger(__name__)
 
 @cache
 def serve_agent(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return an agent's graph, built once; a changed config is read at the next start. Blocking.
-
-    Raises:
-        AgentConfigError: If there is no such agent; the message lists the agents.
-    """
+    """Return an agent's graph, built once; a changed config is read at the next start. Blocking."""
     config = load_agent_config(name)
-    return guard_clients(build_agent(resolve_agent(config, context_schema=offered_context(RunOffer.of([config])))))
+    return guard_clients(build_agent(resolve_agent(config, context_schema=offered_context([config]))))
 
 
 @cache
 def serve_picked(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the same graph for callers who pick an agent: its context names all of them. Blocking.
-
-    Raises:
-        AgentConfigError: If there is no such agent; the message lists the agents.
-    """
+    """Return the same graph for callers who pick an agent: its context names all of them. Blocking."""
     served = serve_agent(name)
     return served.copy({"context_schema": _context_of_all()})
 
 
 @cache
 def serve_all() -> tuple[AgentConfig, ...]:
-    """Build every agent, so that no run waits for it; a broken one is logged and stops no other.
+    """Build every agent, so that no run waits for it, and return their configs, the default one first.
 
-    Returns:
-        The configs of the agents that can run, the default agent first.
+    A broken one is logged and stops no other.
     """
     configs = []
     for name in available_agents():
@@ -151,7 +138,7 @@ def serve_all() -> tuple[AgentConfig, ...]:
 
 @cache
 def _context_of_all() -> type[Any]:
-    return offered_context(RunOffer.of(serve_all(), picks=True))
+    return offered_context(serve_all(), picks=True)
 
 
 refuse_exposed_server()
@@ -167,11 +154,7 @@ chat_summary = guard_clients(build_chat_summary(served))
 
 
 async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the graph of the agent that the run's config names.
-
-    Raises:
-        AgentConfigError: If there is no such agent; the message lists the agents.
-    """
+    """Return the graph of the agent that the run's config names; `AgentConfigError` lists the agents."""
     name = (config.get("configurable") or {}).get("agent") or DEFAULT_AGENT
     # it reads files and opens TLS contexts: not on the event loop
     with errors_for_clients():

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
 from typing import Any, NotRequired
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
-from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -25,19 +23,17 @@ from langgraph.types import Checkpointer
 
 from react_mem.agents.config import load_agent_config
 from react_mem.agents.context import AgentContext
-from react_mem.agents.context_preview import RunOffer, offered_context
+from react_mem.agents.context_preview import offered_context
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
 from react_mem.graphs import events
-from react_mem.graphs.hooks import Remember, with_memory
-from react_mem.graphs.model_call import ModelCall
+from react_mem.graphs.hooks import Remember, asked_aside, with_memory
 from react_mem.graphs.reason import require_input
 from react_mem.graphs.schemas import AgentInput, AgentOutput, AgentState
 from react_mem.memory import Document, MemoryResultItem, MemoryScope, telemetry
-from react_mem.memory.context import followed_by, render_memories, text_of
+from react_mem.memory.context import text_of
 from react_mem.memory.records import record_id
-from react_mem.memory.runtime import AgentRunner, Metering, Turns, record_turn, withhold
+from react_mem.memory.runtime import AgentRunner, Metering, record_turn, withhold
 from react_mem.memory.turns import AgentMemory, TurnMemory, scrub
-from react_mem.prompts import load_prompt
 
 FLOW = "smart_buyer"
 
@@ -82,15 +78,9 @@ def place_order(product_id: str, reservation: str) -> dict[str, Any]:
 
 
 class BuyState(AgentState):
-    """The state of the flow.
+    """The state of the flow: the tools to use, the skills offered, documents read, values known, and the steps so far.
 
-    Args:
-        plan: The names of the tools, in order.
-        offered: The ids of the skills that were found.
-        read: Texts of documents on the request.
-        asked: The price of the model's plan; None without one.
-        known: Values so far, by the names of arguments.
-        steps: Steps so far: `action`, `arguments`, `observation`, `error`, `latency` and `cost` each.
+    `asked` is the price of the model's plan; None without one.
     """
 
     plan: NotRequired[list[str]]
@@ -133,8 +123,12 @@ class Buyer:
         steps = known
         if steps is None:
             told = [item for item in memories if item.scope is not MemoryScope.PROCEDURAL]
-            steps, cost = await _planned(self._buyer, runtime, request, list(self._tools), told)
-        events.thought(runtime.stream_writer, f"{'As before' if known else 'Plan'}: {', '.join(steps)}")
+            response = await asked_aside(self._buyer, runtime, FLOW, told, [HumanMessage(request)])
+            # all tools where the model names none
+            named = re.findall("|".join(map(re.escape, self._tools)), str(response.text)) if self._tools else []
+            steps, cost = named or list(self._tools), telemetry.cost_of(response)
+        text = f"{'As before' if known else 'Plan'}: {', '.join(steps)}"
+        events.tell(runtime.stream_writer, "thought", text=text)
         return {
             "plan": steps,
             "offered": [skill.id for skill in skills],
@@ -154,10 +148,8 @@ class Buyer:
             step["cost"] = asked / len(state["plan"])
         call = {"id": str(len(steps)), "name": step["action"], "args": step["arguments"]}
         events.action(runtime.stream_writer, call)
-        said = step["error"] or step["observation"]
-        events.observation(
-            runtime.stream_writer, id=call["id"], name=call["name"], content=said, error=bool(step["error"])
-        )
+        said = {"name": call["name"], "content": step["error"] or step["observation"], "error": bool(step["error"])}
+        events.tell(runtime.stream_writer, "observation", id=call["id"], **said)
         return {"steps": [*steps, step], "known": {**known, **learnt}}
 
     @staticmethod
@@ -183,21 +175,6 @@ class Buyer:
         """Return the next node."""
         return "report" if state["steps"][-1]["error"] or len(state["steps"]) == len(state["plan"]) else "act"
 
-    async def _outcome(self, turns: Turns, state: BuyState) -> None:
-        asked, success = state["messages"][-1], bool(state["known"].get("order"))
-        await record_turn(
-            turns.memory,
-            turns.user_id,
-            session_id=turns.session_id,
-            agent_id=self.agent_id,
-            turn_id=str(asked.id),
-            offered=state["offered"],
-            steps=state["steps"],
-            success=success,
-            task_type=FLOW,
-            goal=text_of(asked),
-        )
-
     async def report(self, state: BuyState, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Answer, and log the outcome of the request."""
         ordered, last = state["known"].get("order"), state["steps"][-1]
@@ -205,14 +182,27 @@ class Buyer:
         why = last["error"].partition(": ")[2] or last["error"] or "the plan ends early"
         answer = f"Ordered: {ordered}." if ordered else f"Nothing is ordered: {why}."
         answer = " ".join([answer, *_told(state)])
-        events.answer(runtime.stream_writer, answer)
+        events.tell(runtime.stream_writer, "answer", text=answer)
         if self._learns:
             memory = TurnMemory.of(self._memory, runtime, node="report")
             if (turns := memory.turns) is not None:
                 if runtime.server_info is None:
                     # a server has a worker for all agents
                     self._buyer.work.ensure(turns.memory.store)
-                await memory.end(turns, self._outcome(turns, state))
+                asked = state["messages"][-1]
+                outcome = record_turn(
+                    turns.memory,
+                    turns.user_id,
+                    session_id=turns.session_id,
+                    agent_id=self.agent_id,
+                    turn_id=str(asked.id),
+                    offered=state["offered"],
+                    steps=state["steps"],
+                    success=bool(ordered),
+                    task_type=FLOW,
+                    goal=text_of(asked),
+                )
+                await memory.end(turns, outcome)
         return {"messages": [AIMessage(answer)]}
 
 
@@ -221,7 +211,7 @@ def build_graph(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph of the flow, with the input and output of the managers."""
     nodes = Buyer(buyer)
-    offered = offered_context(RunOffer.of([buyer.config]), ("model", "use_memory"))
+    offered = offered_context([buyer.config], ("model", "use_memory"))
     graph = StateGraph(BuyState, offered, input_schema=AgentInput, output_schema=AgentOutput)
     read = [MemoryScope.PROFILE, MemoryScope.PROCEDURAL, MemoryScope.SEMANTIC]
     about: dict[str, Any] = {"agent_id": nodes.agent_id, "flow_id": FLOW, "policy": nodes.policy}
@@ -241,35 +231,7 @@ def shipped_buyer() -> CompiledStateGraph[Any, Any, Any, Any]:
     return build_graph(resolve_agent(load_agent_config(FLOW)))
 
 
-async def _planned(
-    buyer: ResolvedAgent,
-    runtime: Runtime[AgentContext],
-    request: str,
-    tools: Sequence[str],
-    memories: Sequence[MemoryResultItem],
-) -> tuple[list[str], float | None]:
-    """Return the tools that the model names, in its order (all tools if it names none), and the price of the call.
-
-    Raises:
-        QuotaExceeded: If the user has used up a quota of the day.
-        ModelCallError: If the model fails.
-    """
-    await Metering.of(buyer.config.memory, runtime).before_model()
-    context = AgentContext.of(runtime.context, get_config().get("configurable"))
-    chosen = await buyer.for_run(context)
-    instructions = [followed_by(buyer.config.system_prompt, await buyer.standing.text())]
-    block = render_memories(memories, buyer.config.policy(FLOW).context.memory_tokens)
-    if block.entries:
-        instructions.append(load_prompt("memories").format(memories=block.briefing).strip())
-    prompt = [SystemMessage("\n\n".join(instructions)), HumanMessage(request)]
-    # the plan is not the answer: it stays out of the stream of messages
-    response, _ = await ModelCall(buyer, chosen.model, runtime.stream_writer, tags=["nostream"]).answer(prompt)
-    named = re.findall("|".join(map(re.escape, tools)), str(response.text)) if tools else []
-    return named or list(tools), telemetry.cost_of(response)
-
-
 async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run a tool; return the step, and the values that it returned."""
     arguments = {name: known[name] for name in one.args if name in known}
     started = time.perf_counter()
     try:
@@ -289,7 +251,6 @@ async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], di
 
 
 def _told(state: BuyState) -> list[str]:
-    """Return the documents on the ordered product."""
     name = str(state["known"].get("order", "")).partition("-")[0]
     return [text for text in state.get("read", ()) if name and text.lower().startswith(name)]
 

@@ -26,12 +26,7 @@ from pydantic import ValidationError
 
 @dataclass(frozen=True)
 class StructuredOutput:
-    """Strategy by which one model is asked for a schema.
-
-    Args:
-        strategy: A tool for each schema, or the provider's own structured output.
-        bindings: The schema's tools by name; empty for the provider's.
-    """
+    """Strategy by which one model is asked for a schema: its tools by name (`bindings`), or the provider's output."""
 
     strategy: ToolStrategy[Any] | ProviderStrategy[Any]
     bindings: dict[str, OutputToolBinding[Any]]
@@ -61,14 +56,9 @@ class StructuredOutput:
         return model.bind_tools([*tools, *(b.tool for b in self.bindings.values())], tool_choice="any")
 
     def read(self, response: AIMessage) -> tuple[list[AnyMessage], Any]:
-        """Read a model's answer.
+        """Return the tool messages that answer the schema's tool calls in an answer, and the object; None if none yet.
 
-        Returns:
-            The tool messages that answer the schema's tool calls, and the object; None where there is none yet.
-
-        Raises:
-            StructuredOutputValidationError: If the answer does not fit the schema and the strategy does not retry.
-            MultipleStructuredOutputsError: If there are several and the strategy does not retry.
+        Raises `StructuredOutputValidationError` or `MultipleStructuredOutputsError` if the strategy does not retry.
         """
         if isinstance(self.strategy, ProviderStrategy):
             if response.tool_calls:
@@ -96,15 +86,11 @@ class StructuredOutput:
     def _retry_text(self, problem: Exception) -> str:
         """Return the text that tells the model its mistake, or raise it, as the strategy's `handle_errors` says."""
         handle = self.strategy.handle_errors if isinstance(self.strategy, ToolStrategy) else False
-        default = f"Error: {problem}\n Please fix your mistakes."
-        if handle is True:
-            return default
         if isinstance(handle, str):
             return handle
-        if isinstance(handle, type | tuple):
-            if isinstance(problem, handle):
-                return default
-        elif callable(handle):
+        if handle is True or (isinstance(handle, type | tuple) and isinstance(problem, handle)):
+            return f"Error: {problem}\n Please fix your mistakes."
+        if callable(handle) and not isinstance(handle, type):
             return str(handle(problem))
         raise problem
 

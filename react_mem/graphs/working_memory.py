@@ -59,16 +59,9 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|\s*\n\s*")
 
 
 class LoggedStep(TypedDict):
-    """One step of the loop: a thought, an action and its result.
+    """One step of the loop: a thought, an action and its result (`observation`, or `error`).
 
-    Args:
-        thought: The model's text beside the call.
-        action: The tool.
-        arguments: Its arguments.
-        observation: Its result; empty where it failed.
-        error: Why it failed.
-        latency: Seconds; absent if not measured.
-        cost: Share of the price of the model's call that asked for it; absent without a price.
+    `latency` is in seconds; `cost` is a share of the price of the model's call that asked for it.
     """
 
     thought: str
@@ -82,12 +75,7 @@ class LoggedStep(TypedDict):
 
 @dataclass(frozen=True)
 class Digest:
-    """Steps in few words.
-
-    Args:
-        text: `Goal: ...`, then a line a step.
-        cut: True if `recall_step` has more.
-    """
+    """Steps in few words: `Goal: ...`, then a line a step; `cut` if `recall_step` has more."""
 
     text: str
     cut: bool
@@ -130,7 +118,6 @@ def digest(goal: str, steps: Sequence[LoggedStep], count: int, max_chars: int) -
 
 
 def _used_later(steps: Sequence[LoggedStep]) -> list[_Terms]:
-    """Return, for each step, the terms of the steps after it."""
     terms = _Terms()
     found: list[_Terms] = []
     for step in reversed(steps):
@@ -156,7 +143,6 @@ class _Note:
         self._mark = "error: " if step["error"] else ""
 
     def line(self, head: int, extra: int) -> tuple[str, bool]:
-        """Return the line, and true if it leaves something out."""
         thought, cut_thought = self._thought.excerpt(head, 0)
         call, cut_call = self._call.excerpt(max(head, _MIN_CALL_CHARS), 0)
         result, cut_result = self._result.excerpt(head, extra)
@@ -198,12 +184,7 @@ class _StepText:
 
 
 def _terms(text: str, *, parts: bool = False) -> _Terms:
-    """Return the terms of a text.
-
-    Args:
-        text: The text.
-        parts: True if each part of a number counts as well: 1,200 may be one number or two.
-    """
+    """Return the terms of a text; with `parts` each part of a number too: 1,200 may be one number or two."""
     folded = normalise(text)
     numbers = {form for number in _NUMBER.findall(folded) for form in _forms(number, parts)}
     tokens = {*_COMPOUND.findall(folded), *_WORD.findall(folded)}
@@ -288,14 +269,7 @@ _CHARS_PER_TOKEN = 3
 
 
 class Compressed(TypedDict):
-    """The older steps in the prompt.
-
-    Args:
-        text: The notes on them.
-        steps: Their number.
-        raw_from: The id of the message from which on the prompt has the messages themselves.
-        cut: True if the notes leave something out.
-    """
+    """Notes on the older `steps`; the prompt has the messages from `raw_from` on; `cut` if something is left out."""
 
     text: str
     steps: int
@@ -326,11 +300,7 @@ def update_working_memory(
 ) -> WorkingMemory:
     """Return the notes on a turn, derived from its messages: a retried node cannot note a step twice.
 
-    Args:
-        messages: The messages of the conversation.
-        before: The notes so far; None where the turn begins.
-        policy: Its `context` says when to compress, and how many steps stay raw.
-        room: Tokens of all steps, where that is less than `compress_above`.
+    `room` bounds the tokens of all steps, where that is less than `compress_above`.
     """
     settings = policy.context
     most = settings.compress_above if room is None else min(settings.compress_above, room)
@@ -364,11 +334,6 @@ def with_compressed_steps(
 
     The notes stand at the end of the user's message: every provider and template takes that, calls and results stay
     paired, roles alternate as before, and the messages before it stay the same.
-
-    Args:
-        messages: The messages of the conversation, or its last part.
-        notes: The notes on the turn.
-        max_tokens: Budget of the notes; None for any number.
     """
     compressed = notes["compressed"] if notes else None
     asked = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), len(messages))

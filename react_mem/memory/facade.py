@@ -46,10 +46,7 @@ from react_mem.memory.rights import forgetting
 from react_mem.memory.rights.erasure import Erasure
 from react_mem.memory.rights.feedback import FeedbackCalls
 from react_mem.memory.rights.hidden import HiddenMemories
-from react_mem.memory.rights.holdings_shown import (
-    ConversationViews,
-    HoldingViews,
-)
+from react_mem.memory.rights.holdings_shown import ConversationViews, HoldingViews
 from react_mem.memory.rights.holds import LegalHolds
 from react_mem.memory.rights.portability import Portability
 from react_mem.memory.rights.receipts import SignedReceipt, sign

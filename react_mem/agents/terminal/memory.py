@@ -1,4 +1,4 @@
-"""`react-mem memory`: the memories of a user, at the command line."""
+"""`react-mem memory` and `context`: the memories of a user at the command line, and the prompt for a question."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any, Literal
 
+from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.store.base import BaseStore
 from rich.text import Text
 
 from react_mem.agents.config import AgentConfig
+from react_mem.agents.context_preview import REMEMBERING, ContextPreview, preview_context, shown_message
+from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.agents.terminal.arguments import FORMATS
 from react_mem.agents.terminal.doctor_command import nothing_of
 from react_mem.agents.terminal.output import (
@@ -21,6 +25,7 @@ from react_mem.agents.terminal.output import (
     Terminal,
     counted,
     one_line,
+    printable,
     write_lines,
     written_lines,
 )
@@ -31,7 +36,6 @@ from react_mem.memory import (
     Fact,
     MemoryFacade,
     MemoryItem,
-    MemoryPolicy,
     MemoryQuery,
     MemoryResultItem,
     MemoryScope,
@@ -39,10 +43,11 @@ from react_mem.memory import (
     Receipt,
     StorageSettings,
 )
-from react_mem.memory.context import is_over, labelled
+from react_mem.memory.context import Section, is_over, is_users, labelled
 from react_mem.memory.language import is_question
 from react_mem.memory.records import KINDS, AuditActor, AuditReason, acting, kind_named
 from react_mem.memory.runtime import open_storage, own_records, render_export, searched_scopes
+from react_mem.memory.turns import Identity
 
 SESSION = "terminal"
 """The conversation of a search from the command line."""
@@ -61,19 +66,19 @@ _ENDINGS: dict[str, Literal["html", "json"]] = {".html": "html", ".htm": "html",
 async def run_memory(
     arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
 ) -> int:
-    """Run a subcommand; return the exit code.
-
-    It is 1 if the memory does not exist, the user said no, or some forgotten data is left or may be: rows could not be
-    checked. Raises `MemoryCommandError` if it cannot be carried out.
-    """
+    """Run a subcommand; return the exit code: 1 if the user said no, or some forgotten data is left or unchecked."""
     command = _Command(arguments, config, settings, console)
-    verb = arguments.verb
-    if verb == "forget" and not command.is_sure():
-        return 1
+    if arguments.verb == "forget":
+        session = arguments.session
+        if not command.agreed(f"the conversation {session}" if session else f"everything about {arguments.user}"):
+            return 1
+    # as wide as the command line asks for
+    limit = getattr(arguments, "limit", None)
+    policy = config.memory if limit is None else config.memory.showing(limit)
     async with open_storage(settings) as storage:
-        memory = MemoryFacade(storage.memory, command.policy(), checkpointer=storage.checkpointer)
+        memory = MemoryFacade(storage.memory, policy, checkpointer=storage.checkpointer)
         with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
-            carry_out: Callable[[MemoryFacade], Awaitable[int]] = getattr(command, verb)
+            carry_out: Callable[[MemoryFacade], Awaitable[int]] = getattr(command, arguments.verb)
             return await carry_out(memory)
 
 
@@ -89,17 +94,7 @@ class _Command:
         self._out = console
         self._user: str = arguments.user
 
-    def policy(self) -> MemoryPolicy:
-        """Return the agent's policy, as wide as the command line asks for."""
-        limit = getattr(self.arguments, "limit", None)
-        return self._config.memory if limit is None else self._config.memory.showing(limit)
-
-    def is_sure(self) -> bool:
-        """Return true if the user wants to forget."""
-        session = self.arguments.session
-        return self._agreed(f"the conversation {session}" if session else f"everything about {self._user}")
-
-    def _agreed(self, what: str) -> bool:
+    def agreed(self, what: str) -> bool:
         if self.arguments.yes:
             return True
         if not (sys.stdin and sys.stdin.isatty()):
@@ -114,7 +109,6 @@ class _Command:
         return is_sure
 
     async def list(self, memory: MemoryFacade) -> int:
-        """Show memories: facts first, then the rest; the latest first."""
         found = await memory.list_records(self._user, self.arguments.scope or list(MemoryScope))
         if not self.arguments.scope and not self.arguments.all:
             found = [item for item in found if kind_named(item.source).listed]
@@ -122,7 +116,6 @@ class _Command:
         return await self._show_items(found[: self.arguments.limit], len(found))
 
     async def search(self, memory: MemoryFacade) -> int:
-        """Show the findings of an agent."""
         query = MemoryQuery(
             user_id=self._user,
             session_id=SESSION,
@@ -135,13 +128,11 @@ class _Command:
         return await self._show_items(found, len(found))
 
     async def show(self, memory: MemoryFacade) -> int:
-        """Show one memory, whole."""
         item = await self._named(memory)
         self._out.json(item.model_dump(mode="json") if self._out.as_json else item.payload)
         return 0
 
     async def correct(self, memory: MemoryFacade) -> int:
-        """Replace a fact by the user's words."""
         item = await self._named(memory)
         try:
             fact = await memory.correct(self._user, item.id, self.arguments.text)
@@ -152,14 +143,12 @@ class _Command:
         return 0
 
     async def delete(self, memory: MemoryFacade) -> int:
-        """Forget one memory."""
         item = await self._named(memory)
-        if not await asyncio.to_thread(self._agreed, f"{item.source} {_short(item.id)}: {one_line(_text(item), 60)}"):
+        if not await asyncio.to_thread(self.agreed, f"{item.source} {_short(item.id)}: {one_line(_text(item), 60)}"):
             return 1
         return self._forgotten([item.id], await memory.forget(self._user, item.id))
 
     def _forgotten(self, names: Sequence[str], receipt: Receipt, also: str = "") -> int:
-        """Show a receipt; return the exit code."""
         data = {
             "forgotten": list(names),
             **receipt.model_dump(mode="json"),
@@ -170,7 +159,6 @@ class _Command:
         return 0 if receipt.is_gone else 1
 
     async def undo(self, memory: MemoryFacade) -> int:
-        """List the hidden memories, restore one, or erase it."""
         found = [one for one in await memory.hidden(self._user) if one.id.startswith(self.arguments.id)]
         if not self.arguments.id:
             rows = [(f"{one.erase_at:%Y-%m-%d %H:%M}", _short(one.id), "; ".join(one.texts)) for one in found]
@@ -187,7 +175,6 @@ class _Command:
         return 0
 
     async def threads(self, memory: MemoryFacade) -> int:
-        """Show the conversations."""
         held = await memory.dialog.conversations(self._user)
         rows = [(f"{one.last:%Y-%m-%d %H:%M}", one.agent, str(one.messages), one.id, one.about) for one in held]
         return await self._table(
@@ -197,7 +184,6 @@ class _Command:
         )
 
     async def _named(self, memory: MemoryFacade) -> MemoryResultItem:
-        """Return the memory named on the command line."""
         wanted = self.arguments.id
         found = [item for item in await memory.list_records(self._user) if item.id.startswith(wanted)]
         exact = [item for item in found if item.id == wanted] or found
@@ -212,7 +198,6 @@ class _Command:
         return exact[0]
 
     async def history(self, memory: MemoryFacade) -> int:
-        """Show facts with their periods of validity."""
         facts = await memory.semantic.history(
             self.arguments.query, user_id=self._user, as_of=self.arguments.as_of, limit=self.arguments.limit
         )
@@ -220,7 +205,6 @@ class _Command:
         return await self._table(("since", "until", "id", "fact"), rows, [fact.to_value() for fact in facts])
 
     async def pending(self, memory: MemoryFacade) -> int:
-        """Show the waiting turns, with the reasons."""
         waiting = await memory.pending(self._user)
         rows = [
             (_day(turn["created_at"]), turn["session_id"], str(turn["attempts"]), turn["last_error"])
@@ -258,7 +242,6 @@ class _Command:
         return 0
 
     async def graph(self, memory: MemoryFacade) -> int:
-        """Write the links between memories."""
         where = self.arguments.out
         name: Literal["html", "json"] | None = self.arguments.format or (
             "html" if where == "-" else _ENDINGS.get(PurePath(where).suffix.lower())
@@ -280,7 +263,6 @@ class _Command:
         return 0
 
     async def forget(self, memory: MemoryFacade) -> int:
-        """Forget a conversation or the user."""
         session, where = self.arguments.session, self.arguments.receipt
         if session:
             names, also = [session], ""
@@ -351,3 +333,97 @@ def _end(fact: Fact) -> str:
     if over is not None:
         return _day(over)
     return "" if fact.current else "past"
+
+
+# `react-mem context`: the prompt for a question, with the tokens of each part. No model is called, nothing is written.
+
+_NAMED = 5
+"""Conversations listed where the wanted one does not exist."""
+
+
+async def run_context(
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
+) -> int:
+    """Show the prompt for a question, with the tokens of each part; return the exit code.
+
+    No model is called, nothing is written, and the web is not searched, so its pages are missing.
+    """
+    if config.manager != REMEMBERING:
+        raise MemoryCommandError(
+            f"the agent {config.name} has the manager {config.manager}: its prompt is the system prompt and the whole "
+            f"thread; name an agent with the manager {REMEMBERING} by --agent"
+        )
+    agent = await asyncio.to_thread(resolve_agent, config)
+    async with open_storage(settings) as storage:
+        graph = build_agent(agent, store=storage.memory, checkpointer=storage.checkpointer)
+        state = await graph.aget_state({"configurable": {"thread_id": arguments.thread}})
+        messages = state.values.get("messages", [])
+        thread = _asked(messages, arguments.query)
+        if not thread:
+            raise MemoryCommandError(await _no_thread(storage.store, arguments))
+        identity = Identity(arguments.user, arguments.thread)
+        preview = await preview_context(agent, storage.memory, identity, thread, messages[len(thread) :])
+    if arguments.json:
+        console.json(_data(preview))
+    else:
+        _draw(preview, console, searches=config.memory.web.enabled)
+    return 0
+
+
+def _asked(messages: Sequence[AnyMessage], query: str | None) -> list[AnyMessage]:
+    """Return a thread up to its question: the given one, or the last one in it."""
+    if query is not None and query.strip():
+        return [*messages, HumanMessage(query, id="question")]
+    asked = [place for place, message in enumerate(messages) if is_users(message)]
+    return list(messages[: asked[-1] + 1]) if asked else []
+
+
+async def _no_thread(store: BaseStore, arguments: argparse.Namespace) -> str:
+    held = await MemoryFacade(store).dialog.conversations(arguments.user)
+    named = ", ".join(one.id for one in held[:_NAMED])
+    return (
+        f"nothing was said in the thread {arguments.thread!r}: give a --query, or one of the threads of "
+        f"{arguments.user}: {named or 'there are none yet'}"
+    )
+
+
+def _data(preview: ContextPreview) -> dict[str, Any]:
+    window, assembled = preview.frame.window, preview.assembled
+    return {
+        "window": {"tokens": window.tokens, "known": window.known, "answer": window.tokens - preview.frame.available},
+        "sections": {
+            str(section): {
+                "tokens": assembled.tokens.get(section, 0),
+                "budget": assembled.budget.get(section, 0),
+                "dropped": assembled.dropped.get(section, 0),
+            }
+            for section in Section
+        },
+        "messages": [{"role": message.type, "content": shown_message(message)} for message in preview.prompt],
+    }
+
+
+def _draw(preview: ContextPreview, console: Terminal, *, searches: bool) -> None:
+    for message in preview.prompt:
+        console.say(f"[{message.type}]", "bold")
+        for line in shown_message(message).split("\n"):
+            console.say(printable(line))
+        console.print()
+
+    def row(section: str, tokens: str, budget: str, dropped: str, style: str = "") -> None:
+        console.say(f"{section.ljust(16)}{tokens.rjust(9)}{budget.rjust(10)}{dropped.rjust(9)}".rstrip(), style)
+
+    assembled, window, available = preview.assembled, preview.frame.window, preview.frame.available
+    row("section", "tokens", "may take", "dropped", style="dim")
+    for section in Section:
+        numbers = [found.get(section, 0) for found in (assembled.tokens, assembled.budget, assembled.dropped)]
+        row(section.replace("_", " "), *(f"{number:,}" if number else "-" for number in numbers))
+    row("together", f"{sum(assembled.tokens.values()):,}", f"{available:,}", "")
+    whose = "" if window.known else " (assumed: the model does not say; set memory.context.window)"
+    console.say(f"of a window of {window.tokens:,}{whose}, of which the answer may take the rest", "dim")
+    if assembled.cut:
+        console.say(f"{assembled.cut:,} characters of the question are left out: they do not fit", "dim")
+    for name, cause in assembled.missing.items():
+        console.say(f"without {name}: {cause}", "dim")
+    if searches:
+        console.say("the web was not searched for this", "dim")

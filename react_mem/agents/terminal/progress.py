@@ -24,17 +24,9 @@ SAME_COMMAND = "What is done stays done; the same command goes on from there."
 
 
 class Progress:
-    """Progress of one piece of work: a context manager around all of it, called as the work goes.
+    """Progress of work (`doing`: "Sealing"; `unit`: "memories"): a context manager, called as the work goes.
 
-    After Ctrl-C it prints how far the work came and how to go on.
-
-    Args:
-        doing: The work, as "Sealing".
-        unit: The counted things, as "memories".
-        quiet: Show nothing but the sentence after Ctrl-C.
-        go_on: Advice after Ctrl-C; may change as the work goes.
-        console: Standard error by default.
-        clock: Seconds, of which only the difference counts.
+    After Ctrl-C it prints how far the work came and how to go on (`go_on`, which may change); `quiet` leaves only that.
     """
 
     def __init__(

@@ -13,12 +13,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 
 class InputLine:
-    """The line that the user types on. A paste is one message, line breaks included; Enter sends it.
-
-    Args:
-        commands: The completions after a slash.
-        coloured: True for a coloured prompt.
-    """
+    """The line that the user types on. A paste is one message, line breaks included; Enter sends it."""
 
     def __init__(self, commands: Sequence[str], *, coloured: bool) -> None:
         self._style = "bold ansiblue" if coloured else ""

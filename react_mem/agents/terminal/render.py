@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
@@ -17,21 +20,19 @@ from rich.status import Status
 from rich.text import Text
 
 from react_mem.agents.terminal.output import Column, one_line, printable
+from react_mem.integrations.coding_hooks.owed_notes import forget_owed
+from react_mem.memory import MemoryFacade, Receipt
+from react_mem.memory.runtime import terminal_namespace
+from react_mem.memory.turns import conclude_soon
 
 # An answer as Markdown, beside its label: block by block as it is written.
 
 _MIN_WIDTH = 20
 _SHOWN_LINES = 6
-"""Lines shown of an unfinished block."""
 
 
 class MarkdownColumn:
-    """A column of Markdown: a complete block is drawn for good; the last lines of an unfinished one only show.
-
-    Args:
-        console: A terminal that can be drawn over.
-        label: The text before the first line, as wide as the column's margin.
-    """
+    """A column of Markdown: a complete block is drawn for good; the last lines of an unfinished one only show."""
 
     def __init__(self, console: Console, label: Text) -> None:
         self._console = console
@@ -308,12 +309,7 @@ Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 @dataclass
 class TurnProgress:
-    """State of a running turn.
-
-    Args:
-        durable: True once memory has the user's words.
-        recalled: The retrieved facts.
-    """
+    """State of a running turn: true once memory has the user's words (`durable`), and the retrieved facts."""
 
     durable: bool = False
     recalled: set[str] = field(default_factory=set)
@@ -356,3 +352,47 @@ async def run_turn(
                     view.token(chunk.text, chunk.id)
     finally:
         view.close()
+
+
+# Conversations of a user in the terminal: the last one goes on, and all of them can be forgotten.
+
+_LAST = "last"
+
+
+class Sessions:
+    """The terminal conversations of one user with one agent."""
+
+    def __init__(self, agent: Agent, name: str, user_id: str) -> None:
+        self._agent = agent
+        self._store: Any = agent.store
+        self._user_id = user_id
+        self._namespace = terminal_namespace(user_id, name)
+
+    async def last(self) -> tuple[str, list[str]]:
+        """Return the last conversation, which goes on, and the user's messages in it."""
+        item = await self._store.aget(self._namespace, _LAST)
+        if item is None:
+            return await self.new(), []
+        thread_id = str(item.value["thread_id"])
+        state = await self._agent.aget_state({"configurable": {"thread_id": thread_id}})
+        return thread_id, [message.text for message in state.values.get("messages", []) if message.type == "human"]
+
+    async def new(self) -> str:
+        """Begin a conversation; return its thread."""
+        thread_id = str(uuid.uuid4())
+        # kept one by one: an agent without memory leaves no other trace of whose a thread is
+        for key in (thread_id, _LAST):
+            value = {"thread_id": thread_id, "started": datetime.now(UTC).isoformat()}
+            await self._store.aput(self._namespace, key, value, index=False)
+        return thread_id
+
+    async def end(self, thread_id: str) -> None:
+        """End a conversation: its outcome is remembered behind the next one."""
+        await conclude_soon(self._store, self._user_id, thread_id)
+
+    async def forget(self) -> Receipt:
+        """Forget everything about the user (memories, threads and their list, with every agent); return the receipt."""
+        checkpointer: Any = self._agent.checkpointer
+        erased = await MemoryFacade(self._store, checkpointer=checkpointer).forget_user(self._user_id)
+        await asyncio.to_thread(forget_owed, self._user_id)
+        return erased.receipt

@@ -34,11 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class ApiKeys:
-    """API keys of a file, which is read again when it changes: a removed key ends at once.
-
-    Raises:
-        ServerAuthError: If the file cannot be read or a line is malformed; the message names the line and the fix.
-    """
+    """API keys of a file, which is read again when it changes: a removed key ends at once; see `read_keys`."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -47,11 +43,7 @@ class ApiKeys:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> ApiKeys:
-        """Return the keys of the file in `AUTH_API_KEYS_FILE`.
-
-        Raises:
-            ServerAuthError: If the variable is unset, or the file cannot be used.
-        """
+        """Return the keys of the file in `AUTH_API_KEYS_FILE`; `ServerAuthError` without any."""
         named = environ.get(FILE_ENV, "").strip()
         if not named:
             raise ServerAuthError(f"set {FILE_ENV} to a file with a line `<identity> <sha256 of the key>` for each key")
@@ -63,12 +55,9 @@ class ApiKeys:
         if not MIN_KEY_CHARS <= len(key) <= MAX_KEY_CHARS:
             return None
         wanted = hashlib.sha256(key.encode()).digest()
-        found = None
         # all of them, however early one fits: the time tells nothing
-        for digest, identity in self._identities.items():
-            if hmac.compare_digest(digest, wanted):
-                found = identity
-        return found
+        found = [identity for digest, identity in self._identities.items() if hmac.compare_digest(digest, wanted)]
+        return found[-1] if found else None
 
     def _renew(self) -> None:
         stamp = self._stamped()
@@ -93,8 +82,7 @@ class ApiKeys:
 def read_keys(file: Path) -> dict[bytes, str]:
     """Return the identities of a file of keys by the SHA-256 digests of the keys. Blocking.
 
-    Raises:
-        ServerAuthError: If the file cannot be read or a line is malformed; the message names the line and the fix.
+    Raises `ServerAuthError`, which names the malformed line and the fix.
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -106,8 +94,11 @@ def read_keys(file: Path) -> dict[bytes, str]:
             continue
         identity, _, written = line.strip().rpartition(" ")
         identity = identity.strip()
-        digest = _digest(written)
-        if digest is None or unfit(identity):
+        try:
+            digest = bytes.fromhex(written)
+        except ValueError:
+            digest = b""
+        if len(digest) != hashlib.sha256().digest_size or unfit(identity):
             raise ServerAuthError(
                 f"{FILE_ENV}: line {number} of {file} is not `<identity> <sha256 of the key>`; make the hash with: "
                 'printf %s "$KEY" | sha256sum'
@@ -115,14 +106,6 @@ def read_keys(file: Path) -> dict[bytes, str]:
         if identities.setdefault(digest, identity) != identity:
             raise ServerAuthError(f"{FILE_ENV}: line {number} of {file} gives the key of somebody else; make another")
     return identities
-
-
-def _digest(written: str) -> bytes | None:
-    try:
-        digest = bytes.fromhex(written)
-    except ValueError:
-        return None
-    return digest if len(digest) == hashlib.sha256().digest_size else None
 
 
 def by_api_key(keys: ApiKeys, admins: frozenset[str]) -> Auth:

@@ -39,18 +39,7 @@ _PUBLIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES25
 
 @dataclass(frozen=True)
 class JwtSettings:
-    """Settings of the authentication by signed tokens.
-
-    Args:
-        issuer: Required issuer (`iss`).
-        audience: Required audience (`aud`).
-        algorithms: Accepted signature algorithms.
-        secret: Shared secret of issuer and server; empty with `jwks_url`.
-        jwks_url: Address of the issuer's public keys; empty with `secret`.
-        leeway: Tolerated clock difference in seconds.
-        identity_claim: Claim with the user's identity.
-        administrators: Identities with the permission to change shared resources, such as assistants.
-    """
+    """Settings of the authentication by signed tokens: of `secret` and `jwks_url` one is empty."""
 
     issuer: str
     audience: str
@@ -63,11 +52,7 @@ class JwtSettings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> JwtSettings:
-        """Return the settings of the environment.
-
-        Raises:
-            ServerAuthError: If a setting is missing or unsafe; the message names the variable and the fix.
-        """
+        """Return the settings of the environment; `ServerAuthError` names the variable and the fix."""
         said = {name: value.strip() for name, value in environ.items() if name.startswith("AUTH_")}
         secret, jwks_url = said.get(SECRET_ENV, ""), said.get(JWKS_URL_ENV, "")
         if bool(secret) == bool(jwks_url):
@@ -83,15 +68,19 @@ class JwtSettings:
                 f"{SECRET_ENV} has fewer than {MIN_SECRET_BYTES} bytes, so it can be guessed from a token; make one "
                 "with: openssl rand -base64 48"
             )
-        if jwks_url:
-            _check_url(jwks_url)
+        parts = urlsplit(jwks_url or "https:")
+        if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
+            raise ServerAuthError(f"{JWKS_URL_ENV} must be an https address: else others can put their keys in")
+        leeway = said.get(LEEWAY_ENV) or "30"
+        if not (leeway.isascii() and leeway.isdigit()) or int(leeway) > MAX_LEEWAY_SECONDS:
+            raise ServerAuthError(f"{LEEWAY_ENV} must be a number of seconds from 0 to {MAX_LEEWAY_SECONDS}")
         return cls(
             issuer=said[ISSUER_ENV],
             audience=said[AUDIENCE_ENV],
             algorithms=_algorithms(said.get(ALGORITHMS_ENV, ""), shared=bool(secret)),
             secret=secret,
             jwks_url=jwks_url,
-            leeway=_leeway(said.get(LEEWAY_ENV, "")),
+            leeway=int(leeway),
             identity_claim=said.get(CLAIM_ENV) or "sub",
             administrators=administrators(environ),
         )
@@ -100,12 +89,6 @@ class JwtSettings:
 def administrators(environ: Mapping[str, str] = os.environ) -> frozenset[str]:
     """Return the identities of the administrators, from `AUTH_ADMINS`."""
     return frozenset(filter(None, (name.strip() for name in environ.get(ADMINS_ENV, "").split(","))))
-
-
-def _check_url(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
-        raise ServerAuthError(f"{JWKS_URL_ENV} must be an https address: else others can put their keys in")
 
 
 def _algorithms(said: str, *, shared: bool) -> tuple[str, ...]:
@@ -119,14 +102,6 @@ def _algorithms(said: str, *, shared: bool) -> tuple[str, ...]:
             f"{SECRET_ENV if shared else JWKS_URL_ENV}; possible are {', '.join(sorted(possible))}"
         )
     return wanted or (("HS256",) if shared else ("RS256", "ES256"))
-
-
-def _leeway(said: str) -> int:
-    if not said:
-        return 30
-    if not (said.isascii() and said.isdigit()) or int(said) > MAX_LEEWAY_SECONDS:
-        raise ServerAuthError(f"{LEEWAY_ENV} must be a number of seconds from 0 to {MAX_LEEWAY_SECONDS}")
-    return int(said)
 
 
 # Public keys of an identity provider (JWKS), fetched when needed and kept for a while.
@@ -146,14 +121,7 @@ log = logging.getLogger(__name__)
 
 
 class PublicKeys:
-    """Public keys of an identity provider, by key id.
-
-    Args:
-        url: Address of the key set (JWKS).
-        algorithms: Accepted algorithms; other keys are ignored.
-        client: Factory of the HTTP client.
-        clock: Clock in seconds.
-    """
+    """Public keys of an identity provider (JWKS), by key id; keys of other algorithms are ignored."""
 
     def __init__(
         self,
@@ -172,13 +140,9 @@ class PublicKeys:
         self._failed = ""
 
     async def key(self, key_id: str) -> jwt.PyJWK | None:
-        """Return the key of an id; None if the provider has no such key.
+        """Return the key of an id; None if the provider has no such key. Concurrent callers share one request.
 
-        Concurrent callers share one request.
-
-        Raises:
-            httpx.HTTPError: If the keys cannot be fetched, and none are cached.
-            ValueError: If the answer is no key set, or a request has just failed, and no keys are cached.
+        Raises `httpx.HTTPError` or `ValueError` if the keys cannot be fetched, and none are cached.
         """
         if self._renewal is None and self._due(key_id):
             # a task of its own: a caller that hangs up ends its own wait, and not that of the others
@@ -252,12 +216,7 @@ class Tokens:
         self._keys = keys or PublicKeys(settings.jwks_url, settings.algorithms)
 
     async def claims(self, token: str) -> dict[str, Any]:
-        """Return the claims of a valid token.
-
-        Raises:
-            langgraph_sdk.Auth.exceptions.HTTPException: If the token is not valid: 401, with the cause.
-            starlette.exceptions.HTTPException: If the public keys cannot be fetched: 503.
-        """
+        """Return the claims of a valid token; 401 with the cause for another, 503 where the keys cannot be fetched."""
         if len(token) > MAX_TOKEN_BYTES:
             raise unauthorized("the token is too long")
         wanted = self._settings

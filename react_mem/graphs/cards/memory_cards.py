@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -26,7 +26,6 @@ MOST_MEMORIES = 8
 """Maximum number of memories on a card; it says how many more there were."""
 
 MOST_CHARS = 300
-"""Characters of a text on a card."""
 
 MOST_CARDS = 100
 """Maximum number of cards in a thread, the latest: each step of a run writes all of them."""
@@ -49,14 +48,7 @@ Cards = Annotated[list[AnyUIMessage], latest_cards]
 
 
 class RecalledMemory(TypedDict):
-    """A memory on a card.
-
-    Args:
-        text: Its text.
-        scope: Its scope.
-        origin: Its origin.
-        date: Date of the message or of the first belief, in ISO 8601; empty without a date.
-    """
+    """A memory on a card; its date is of the message or of the first belief, in ISO 8601, or empty."""
 
     text: str
     scope: str
@@ -88,12 +80,7 @@ def recalled_memories(items: Iterable[MemoryResultItem]) -> RecalledMemories | N
 
 
 class TurnCards:
-    """Cards of one turn, pushed to the run's stream and state.
-
-    Args:
-        thread: The messages of the thread, the answer last.
-        drawn: True if facts are extracted from the turn, now or later.
-    """
+    """Cards of one turn, pushed to the run's stream and state; `drawn` if facts are extracted from it, now or later."""
 
     def __init__(self, thread: Sequence[AnyMessage], *, drawn: bool) -> None:
         last = thread[-1]
@@ -117,14 +104,11 @@ class TurnCards:
         def told(event: dict[str, Any]) -> None:
             tell(event)
             if event.get("operation") == "extract" and not event.get("waiting") and "stored" in event:
-                self._show_drawn(event)
+                names = ("stored", "retired")
+                texts = {name: [_cut(str(text)) for text in event[name][:MOST_MEMORIES]] for name in names}
+                self._push(REMEMBERED, {"state": "read", **texts}, merge=True)
 
         return told
-
-    def _show_drawn(self, event: Mapping[str, Any]) -> None:
-        texts = {name: [_cut(str(text)) for text in event[name]] for name in ("stored", "retired")}
-        cut = {name: some[:MOST_MEMORIES] for name, some in texts.items()}
-        self._push(REMEMBERED, {"state": "read", **cut}, merge=True)
 
     def _push(self, name: str, props: dict[str, Any], *, merge: bool = False) -> None:
         if self._answer is None:

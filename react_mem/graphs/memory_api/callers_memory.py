@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,8 +23,31 @@ from react_mem.errors import UnknownAgent
 from react_mem.graphs.auth.permissions import ADMINISTRATOR
 from react_mem.graphs.callers import names_user, owner_of
 from react_mem.graphs.chat_summary_route import BoundedRoute
-from react_mem.graphs.etags import is_the_same
 from react_mem.memory import MemoryFacade
+
+# ETags of conditional requests, as RFC 9110 (8.8.3, 13.1) has them.
+
+_ETAG = re.compile(r'(?:W/)?"[^"]*"')
+
+
+def is_the_same(header: str, current: str) -> bool:
+    """Return true if `If-Match` names the current ETag. A weak tag never does: it only says that something is alike.
+
+    >>> is_the_same('"a", "b"', '"b"'), is_the_same('W/"b"', '"b"'), is_the_same("*", '"b"')
+    (True, False, True)
+    """
+    return header.strip() == "*" or current in _ETAG.findall(header)
+
+
+def is_alike(header: str, current: str) -> bool:
+    """Return true if `If-None-Match` names the current ETag, by a strong or a weak tag.
+
+    >>> is_alike('"a,b", W/"c"', '"c"'), is_alike('"a,b", W/"c"', '"b"'), is_alike(" * ", '"b"')
+    (True, False, True)
+    """
+    named = [tag.removeprefix("W/") for tag in _ETAG.findall(header)]
+    return header.strip() == "*" or current in named
+
 
 # Routes that refuse what they do not know: a typo changes nothing in silence.
 
@@ -44,7 +68,7 @@ class AlsoTaken(BaseModel):
 
 
 class KnownFieldsRoute(APIRoute):
-    """A route that refuses unknown parameters and fields, and takes the user's name in the query."""
+    """A route that refuses unknown parameters and fields; no shared cache keeps its answers."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         options["dependencies"] = [*(options.get("dependencies") or ()), Depends(names_user)]
@@ -58,12 +82,21 @@ class KnownFieldsRoute(APIRoute):
         body = _model(bodies[0]) if bodies else nothing
 
         async def handled(request: Request) -> Response:
-            unknown = _unknown_parameters(request, parameters, body)
+            names = [name for name in request.query_params if name not in parameters]
+            elsewhere = body.model_fields if body is not None else ()
+            unknown = [_unknown(name, ("query",), parameters, elsewhere) for name in names[:_MOST]]
             if body is not None:
-                unknown = [*unknown, *islice(_unknown_fields(await _sent(request), body, ("body",)), _MOST)]
+                try:
+                    sent = await request.json()
+                except (ValueError, RecursionError):
+                    # no JSON, which the next reader reports in its own words
+                    sent = None
+                unknown += islice(_unknown_fields(sent, body, ("body",)), _MOST)
             if unknown:
                 raise RequestValidationError(unknown)
-            return await handle(request)
+            answer = await handle(request)
+            answer.headers.setdefault("cache-control", "no-store")
+            return answer
 
         return handled
 
@@ -72,20 +105,6 @@ def _parts(dependant: Dependant) -> Iterator[Dependant]:
     yield dependant
     for one in dependant.dependencies:
         yield from _parts(one)
-
-
-def _unknown_parameters(request: Request, known: Collection[str], body: type[BaseModel] | None) -> list[dict[str, Any]]:
-    names = [name for name in request.query_params if name not in known]
-    elsewhere = body.model_fields if body is not None else ()
-    return [_unknown(name, ("query",), known, elsewhere) for name in names[:_MOST]]
-
-
-async def _sent(request: Request) -> Any:
-    """Return the body; None where it is no JSON, which the next reader reports in its own words."""
-    try:
-        return await request.json()
-    except (ValueError, RecursionError):
-        return None
 
 
 def _unknown_fields(value: Any, model: type[BaseModel], where: _Place) -> Iterator[dict[str, Any]]:
@@ -163,19 +182,9 @@ def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
 
 
 class MemoryRoute(BoundedRoute, KnownFieldsRoute):
-    """A route of the REST interface: its answers are kept in no shared cache."""
+    """A route of the REST interface."""
 
     most = MAX_MEMORY_BYTES
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-
-        async def handled(request: Request) -> Response:
-            answer = await handle(request)
-            answer.headers.setdefault("cache-control", "no-store")
-            return answer
-
-        return handled
 
 
 def tagged(what: str) -> dict[str, Any]:
@@ -190,11 +199,7 @@ def returned_by(read: Callable[..., Any]) -> Any:
 
 
 def found(one: _T | None, name: str) -> _T:
-    """Return one of the caller's, such as a memory.
-
-    Raises:
-        HTTPException: If there is none: 404.
-    """
+    """Return one of the caller's, such as a memory; 404 if there is none."""
     if one is None:
         raise HTTPException(404, f"this user has no such {name}")
     return one
@@ -209,14 +214,9 @@ class CallersMemory:
 
 
 def memory_of(request: Request, user_id: str | None = None) -> CallersMemory:
-    """Return the memory that a request is about.
+    """Return the memory that a request is about; 404 if nobody is named, 503 without a store.
 
-    Args:
-        request: The request.
-        user_id: The user that its body names, which counts only where the server authenticates nobody.
-
-    Raises:
-        HTTPException: If nobody is named (404), or the server has no store (503).
+    The user that its body names counts only where the server authenticates nobody.
     """
     owner = owner_of(request, user_id)
     if owner is None:
@@ -250,11 +250,7 @@ def list_etag(revision: str) -> str:
 
 
 def wanted_revision(if_match: str, memory_revision: str) -> str:
-    """Return the revision that a change requires; empty for any.
-
-    Raises:
-        HTTPException: If `If-Match` does not name the current revision: 412.
-    """
+    """Return the revision that a change requires; empty for any. 412 if `If-Match` does not name the current one."""
     if if_match.strip() in ("", "*"):
         return ""
     if not is_the_same(if_match, etag(memory_revision)):
@@ -268,12 +264,7 @@ def administers(request: Request) -> bool:
 
 
 async def agent_named(name: str) -> AgentConfig:
-    """Return the config of the agent that a request names.
-
-    Raises:
-        RequestValidationError: If there is none of that name.
-        AgentConfigError: If its file is not valid.
-    """
+    """Return the config of the agent that a request names; 422 if there is none of that name."""
     try:
         return await asyncio.to_thread(load_agent_config, name)
     except UnknownAgent as error:

@@ -1,34 +1,38 @@
-"""`/memory/v1/conversations`: list, show, forget and conclude the conversations of a user."""
+"""`/memory/v1/conversations`: list, show, forget, conclude and store the conversations of a user."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Annotated, Any
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request
-from httpx import HTTPError
-from langgraph_sdk import get_client
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import AfterValidator, BaseModel, Field
 
-from react_mem.graphs.callers import may_name_user
+from react_mem.agents.context_preview import REMEMBERING
+from react_mem.errors import OtherWordsError, UnfitMessageError
 from react_mem.graphs.chat_summary_route import BoundedRoute
 from react_mem.graphs.memory_api.callers_memory import (
     MAX_PAGE,
     PREFIX,
+    USER_ID,
     Asked,
     MemoryRoute,
+    agent_named,
     found,
     memory_of,
     problems,
     returned_by,
+    wrong,
 )
-from react_mem.graphs.memory_api.forget_api import ForgetAnswer
-from react_mem.graphs.server_threads import ServerThreads
+from react_mem.graphs.memory_api.forget_api import ForgetAnswer, memory_and_threads
+from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import OwnerId
-from react_mem.memory.turns import cause_of, conclude_soon
+from react_mem.memory.runtime import ClientMessage, OwnerId, StoredMessage, store_told
+from react_mem.memory.turns import AgentMemory, Identity, conclude_soon
 
 router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)
 ending = APIRouter(tags=["Conversations"], route_class=BoundedRoute)
@@ -89,15 +93,8 @@ async def show_conversation(
 async def forget_conversation(thread_id: ThreadId, asked: Asked, request: Request) -> ForgetAnswer:
     """Forget a conversation for good: its messages, its thread on this server, and what was derived from it alone."""
     found(await asked.memory.conversation(asked.owner, thread_id, limit=1), _CONVERSATION)
-    try:
-        # no key of the environment: it is the server itself that is asked
-        async with get_client(api_key=None) as client:
-            threads = ServerThreads(client, asked.owner, authenticates=not may_name_user(request))
-            memory = MemoryFacade(asked.memory.store, checkpointer=threads)
-            receipt = await memory.delete_session(asked.owner, thread_id)
-    except HTTPError as error:
-        log.warning("a conversation stays: the server's threads cannot be reached: %s", cause_of(error))
-        raise HTTPException(503, "the server's threads cannot be reached: ask again") from None
+    async with memory_and_threads(request, asked, "ask again") as memory:
+        receipt = await memory.delete_session(asked.owner, thread_id)
     await asyncio.to_thread(forget_owed, asked.owner, thread_id)
     return ForgetAnswer.of(receipt)
 
@@ -141,3 +138,122 @@ async def end_conversation(
     asked = memory_of(request, body.user_id if body else None)
     found(await conclude_soon(asked.memory.store, asked.owner, thread_id) or None, _CONVERSATION)
     return EndedConversation(status="ending")
+
+
+# `POST /memory/v1/conversations/{thread_id}/messages`: store messages of an agent of another framework.
+
+MAX_MESSAGES = 100
+
+MAX_WORDS = 20_000
+
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_SKEW = timedelta(minutes=5)
+"""Tolerated lead of a client's clock."""
+
+
+def _said_before(at: datetime) -> datetime:
+    told = at if at.tzinfo else at.replace(tzinfo=UTC)
+    if told < _EARLIEST:
+        raise ValueError("it is before 1970; leave it out where nobody knows when it was said")
+    if told > datetime.now(UTC) + _SKEW:
+        raise ValueError("it is in the future; send an ISO 8601 time with a zone, or leave it out")
+    return told
+
+
+class SaidMessage(BaseModel):
+    """A message of a conversation."""
+
+    role: Literal["user", "assistant"] = Field(description="Who says it.")
+    content: Annotated[str, Field(min_length=1, max_length=MAX_WORDS)] = Field(description="What is said, in words.")
+    id: Annotated[str, Field(max_length=512)] = Field(
+        "",
+        description="What you call it, in its conversation alone: told again it is the same message. Without, it is "
+        "known by its place and its words.",
+    )
+    created_at: Annotated[datetime, AfterValidator(_said_before)] | None = Field(
+        None, description="When it was said (ISO 8601), which is not in the future; by default now."
+    )
+
+
+class StoreMessagesBody(BaseModel):
+    """Request to store what was said in a conversation."""
+
+    messages: Annotated[list[SaidMessage], Field(min_length=1, max_length=MAX_MESSAGES)] = Field(
+        description="Messages in order: the new ones, or the whole conversation with them."
+    )
+    agent: Annotated[str, Field(max_length=64)] = Field(
+        DEFAULT_AGENT, description="The agent whose model is to read it behind this answer, as it reads turns."
+    )
+    user_id: OwnerId | None = Field(None, description=USER_ID)
+
+
+class StoreMessagesAnswer(BaseModel):
+    """Messages as they are stored."""
+
+    messages: list[StoredMessage] = Field(description="Those of the request, in its order.")
+    waiting: int = Field(description="Turns of the conversation from which nothing has been drawn yet.")
+
+
+_SAID: dict[str, Any] = {
+    "messages": [
+        {"role": "user", "content": "Tôi sống ở Huế.", "id": "msg_1", "created_at": "2026-11-22T09:00:00+07:00"},
+        {"role": "assistant", "content": "Huế đẹp lắm!", "id": "msg_2"},
+    ]
+}
+
+_STORED: dict[str, Any] = {
+    "messages": [
+        {"id": "0c4a5b1f-27d3-5e9a-86b5-1d6b6f9f7b11", "outcome": "new"},
+        {"id": "6d1b6f9f-7b11-5d0e-9f0c-1f3c0a5d5a57", "outcome": "new"},
+    ],
+    "waiting": 1,
+}
+
+
+@router.post(
+    f"{PREFIX}/conversations/{{thread_id}}/messages",
+    operation_id="store_messages",
+    summary="Store what was said in a conversation",
+    status_code=202,
+    openapi_extra={"requestBody": {"content": {"application/json": {"example": _SAID}}}},
+    responses={
+        200: {"model": StoreMessagesAnswer, "description": "All of it is known already; nothing was written."},
+        202: {"content": {"application/json": {"example": _STORED}}},
+        **problems(409, 413),
+    },
+)
+async def store_messages(
+    thread_id: ThreadId, body: StoreMessagesBody, request: Request, response: Response
+) -> StoreMessagesAnswer:
+    """Store what was said to an agent of any framework: facts are drawn from it behind this answer, as from turns here.
+
+    Each message is stored once: send what is new, the same again, or the whole conversation with every message. Those
+    without an `id` are known by their place and words, so that two in a row which are there already count as these:
+    name what may well be said again. An `id` that stands for other words is refused (409), and nothing is stored.
+
+    A conversation that is not there begins. The assistant's words teach nothing about the user.
+    """
+    asked = memory_of(request, body.user_id)
+    config = await agent_named(body.agent)
+    if config.manager != REMEMBERING:
+        why = f"its manager is {config.manager}, which remembers nothing; name one of {REMEMBERING}"
+        raise wrong("agent", why)
+    # no model: who works behind the turns draws from them with the agent's
+    turns = AgentMemory(config.name, config.memory).turns(
+        asked.memory.store, Identity(asked.owner, thread_id, threaded=False)
+    )
+    told = [ClientMessage(one.role, one.content, one.id, one.created_at) for one in body.messages]
+    try:
+        taken = await store_told(turns, told)
+    except OtherWordsError as error:
+        raise HTTPException(409, f"messages.{error.place}.id: {error}") from None
+    except UnfitMessageError as error:
+        where = ("body", "messages", error.place, "content")
+        raise RequestValidationError([{"type": "value_error", "loc": where, "msg": str(error)}]) from None
+    if all(one.outcome != "new" for one in taken):
+        response.status_code = 200
+    waiting = await turns.memory.pending(asked.owner)
+    return StoreMessagesAnswer(
+        messages=taken,
+        waiting=sum(one["session_id"] == thread_id for one in waiting),
+    )

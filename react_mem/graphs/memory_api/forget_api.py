@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any, ClassVar, Literal, Self
+from uuid import UUID
 
 from fastapi import APIRouter, HTTPException, Request
-from httpx import HTTPError
+from httpx import HTTPError, HTTPStatusError
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.schema import RunStatus, Thread
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
+from react_mem.graphs.auth.permissions import OWNER
 from react_mem.graphs.callers import may_name_user
 from react_mem.graphs.memory_api.callers_memory import (
     PREFIX,
@@ -24,12 +30,100 @@ from react_mem.graphs.memory_api.callers_memory import (
     memory_of,
     problems,
 )
-from react_mem.graphs.server_threads import ServerThreads
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt
-from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import OwnerId, SignedReceipt
 from react_mem.memory.turns import cause_of
+
+# Server threads of one user: found and deleted through the server's own API, in its process.
+
+_PAGE = 100
+
+_GOING_ON: tuple[RunStatus, ...] = ("pending", "running")
+
+
+class ServerThreads(BaseCheckpointSaver[Any]):
+    """The server's threads of one user, with the methods of a checkpointer that forgetting calls.
+
+    The server checks no permissions in its own process, so the owner of a thread is checked here. Where users are
+    authenticated, a thread that is noted as the user's but names another owner is left alone.
+    """
+
+    def __init__(self, client: LangGraphClient, user_id: str, *, authenticates: bool) -> None:
+        super().__init__()
+        self._client = client
+        self._user_id = user_id
+        self._authenticates = authenticates
+
+    async def athreads_of(self, user_id: str, thread_id: str | None = None) -> list[str]:
+        """Return the user's threads by their metadata; with `thread_id`, that thread alone if it is one."""
+        if thread_id is not None:
+            thread = await self._thread(thread_id)
+            return [thread_id] if thread is not None and _owner(thread) == user_id else []
+        found: dict[str, None] = {}
+        while True:
+            page = await self._client.threads.search(
+                metadata={OWNER: user_id}, select=["thread_id"], limit=_PAGE, offset=len(found)
+            )
+            before = len(found)
+            found |= dict.fromkeys(thread["thread_id"] for thread in page)
+            if len(page) < _PAGE or len(found) == before:
+                return [*found]
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete a thread with its runs and its state; a missing thread, or another user's, is skipped."""
+        if not await self._is_theirs(thread_id):
+            return
+        for status in _GOING_ON:
+            for run in await self._client.runs.list(thread_id, status=status, limit=_PAGE):
+                # what goes on would be remembered after everything is forgotten
+                await _unless_gone(self._client.runs.cancel(thread_id, run["run_id"], wait=True))
+        await _unless_gone(self._client.threads.delete(thread_id))
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return an empty state if the user has such a thread, else None."""
+        there = await self._is_theirs(str(config["configurable"]["thread_id"]))
+        return CheckpointTuple(config, empty_checkpoint(), {}) if there else None
+
+    async def _is_theirs(self, thread_id: str) -> bool:
+        thread = await self._thread(thread_id)
+        return thread is not None and (_owner(thread) in (None, self._user_id) or not self._authenticates)
+
+    async def _thread(self, thread_id: str) -> Thread | None:
+        try:
+            # a conversation of a terminal, or of another application, is none of the server's
+            UUID(thread_id)
+        except ValueError:
+            return None
+        found: Thread | None = await _unless_gone(self._client.threads.get(thread_id))
+        return found
+
+
+def _owner(thread: Thread) -> Any:
+    return (thread["metadata"] or {}).get(OWNER)
+
+
+async def _unless_gone(asked: Any) -> Any:
+    try:
+        return await asked
+    except HTTPStatusError as error:
+        if error.response.status_code not in (404, 409):
+            raise
+        return None
+
+
+@asynccontextmanager
+async def memory_and_threads(request: Request, asked: CallersMemory, refusal: str) -> AsyncIterator[MemoryFacade]:
+    """Yield the caller's memory with the server's threads; 503 with `refusal` where these cannot be reached."""
+    try:
+        # no key of the environment: it is the server itself that is asked
+        async with get_client(api_key=None) as client:
+            threads = ServerThreads(client, asked.owner, authenticates=not may_name_user(request))
+            yield MemoryFacade(asked.memory.store, checkpointer=threads)
+    except HTTPError as error:
+        log.warning("nothing more is forgotten: the server's threads cannot be reached: %s", cause_of(error))
+        raise HTTPException(503, f"the server's threads cannot be reached: {refusal}") from None
+
 
 MAX_IDS = 100
 MAX_TEXT = 2_000
@@ -97,13 +191,9 @@ async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
     else:
         receipt, unclear = await asked.memory.forget(asked.owner, *body.ids), []
     found(receipt.removed or receipt.rewritten or unclear or None, "memory")
-    return ForgetAnswer(receipt=receipt, problems=[*_unknown(body.ids, receipt), *receipt.problems], unclear=unclear)
-
-
-def _unknown(ids: Sequence[str], receipt: Receipt) -> list[str]:
-    """Return a problem for each id that no memory was found under."""
-    found = {id_ for part in (receipt.removed, receipt.rewritten) for named in part.values() for id_ in named}
-    return [f"{id_}: this user has no such memory" for id_ in dict.fromkeys(ids) if id_ not in found]
+    known = {id_ for part in (receipt.removed, receipt.rewritten) for named in part.values() for id_ in named}
+    unknown = [f"{id_}: this user has no such memory" for id_ in dict.fromkeys(body.ids) if id_ not in known]
+    return ForgetAnswer(receipt=receipt, problems=[*unknown, *receipt.problems], unclear=unclear)
 
 
 class EraseBody(BaseModel):
@@ -138,26 +228,14 @@ async def erase_user(body: EraseBody, request: Request) -> EraseAnswer:
     Runs that go on in these threads are cancelled. A request that failed half way can be made again.
     """
     asked = memory_of(request, body.user_id)
-    try:
-        # no key of the environment: it is the server itself that is asked
-        async with get_client(api_key=None) as client:
-            return await _erased(asked, client, authenticates=not may_name_user(request))
-    except HTTPError as error:
-        log.warning("a user could not be erased: the server's threads cannot be reached: %s", cause_of(error))
-        raise HTTPException(503, "the server's threads cannot be reached: some may be left; ask again") from None
-
-
-async def _erased(asked: CallersMemory, client: LangGraphClient, *, authenticates: bool) -> EraseAnswer:
-    threads = ServerThreads(client, asked.owner, authenticates=authenticates)
-    memory = MemoryFacade(asked.memory.store, checkpointer=threads)
-    with acting(AuditActor.USER, AuditReason.REQUEST):
+    async with memory_and_threads(request, asked, "some may be left; ask again") as memory:
         spoken = await memory.forget_user(asked.owner, proof=True)
-    await asyncio.to_thread(forget_owed, asked.owner)
-    return EraseAnswer(
-        receipt=await memory.signed(asked.owner, spoken.receipt),
-        threads=[*spoken],
-        problems=list(spoken.receipt.problems),
-    )
+        await asyncio.to_thread(forget_owed, asked.owner)
+        return EraseAnswer(
+            receipt=await memory.signed(asked.owner, spoken.receipt),
+            threads=[*spoken],
+            problems=list(spoken.receipt.problems),
+        )
 
 
 _WORDS = {"up": 1, "good": 1, "yes": 1, "true": 1, "down": -1, "bad": -1, "no": -1, "false": -1, "none": 0}

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from react_mem.errors import MemoryFull
-from react_mem.graphs.etags import is_alike
 from react_mem.graphs.memory_api.callers_memory import (
     MAX_PAGE,
     PREFIX,
@@ -20,6 +19,7 @@ from react_mem.graphs.memory_api.callers_memory import (
     agent_named,
     etag,
     found,
+    is_alike,
     list_etag,
     memory_of,
     problems,
@@ -35,7 +35,6 @@ from react_mem.memory.runtime import OwnerId, remember
 DEFAULT_AGENT = "assistant"
 
 MAX_SAID = 2_000
-"""Maximum characters of a fact."""
 
 router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from react_mem.graphs.memory_api import events_api
+from react_mem.graphs.memory_api import holdings_api as events_api
 from tests.integration.page.conftest import Visitor, talk, tell_from_elsewhere
 from tests.support.page_server import PageServer
 

@@ -17,7 +17,7 @@ from starlette.types import Message, Scope
 
 from react_mem.graphs.auth.permissions import ADMINISTRATOR
 from react_mem.graphs.http import app
-from react_mem.graphs.memory_api import events_api
+from react_mem.graphs.memory_api import holdings_api as events_api
 from react_mem.graphs.memory_api.context_api import HIDDEN
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import put

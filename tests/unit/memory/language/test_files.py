@@ -21,7 +21,7 @@ _WORD = re.compile(r"(?<![\\\w])[a-z]{3,}(?:'[a-z]+)?(?!\w)")
 EXAMPLES = {
     "agents/terminal/demo.py": "the dialogue of the demo",
     "graphs/chat_summary_route.py": "examples in the description of the API",
-    "graphs/memory_api/messages_api.py": "an example in the description of the API",
+    "graphs/memory_api/conversations_api.py": "an example in the description of the API",
     "memory/write/chat_summary/summary_form.py": "an example in the description of the API",
     "memory/language/sentence_ends.py": "words of programming languages",
     "memory/language/folding.py": "the letter that has no decomposition",

@@ -42,16 +42,7 @@ log = logging.getLogger(__name__)
 
 
 class Prefetch:
-    """Runner of tools ahead of the model's call.
-
-    Args:
-        tools: All tools.
-        routes: Their routes; those that may run ahead say so.
-        seconds: Deadline of one call; 0 to run none.
-
-    Attributes:
-        able: True if any of them may run ahead.
-    """
+    """Runner of tools ahead of the model's call, as their routes allow, for `seconds` at most (0: none)."""
 
     def __init__(self, tools: Sequence[BaseTool], routes: Mapping[str, Route], seconds: float) -> None:
         self._seconds = seconds
@@ -74,19 +65,15 @@ class Prefetch:
     async def beside(
         self, calls: Sequence[ToolCall], answer: Callable[[], Awaitable[dict[str, Any]]]
     ) -> tuple[dict[str, Any], dict[str, ToolMessage]]:
-        """Run calls while the model answers.
+        """Run calls while the model answers; return the update, and the results of the calls that the model asked for.
 
-        Args:
-            calls: The calls to run ahead.
-            answer: Calls the model and returns the update of the state, the model's answer first among its messages.
-
-        Returns:
-            The update, and the results of the calls that the model asked for, by call. The other calls are stopped.
+        The other calls are stopped. `answer` returns the update of the state, the model's answer first in its messages.
         """
         running = {_key(call): asyncio.create_task(self._run(call)) for call in calls}
         try:
             update = await answer()
-            asked = {_key(call) for call in _asked(update)} & running.keys()
+            said = next((m for m in update.get("messages", ()) if isinstance(m, AIMessage)), None)
+            asked = {_key(call) for call in said.tool_calls} & running.keys() if said else set()
             # begun earlier, it is there earlier than if it began now
             results = await asyncio.gather(*(running[key] for key in asked))
             return update, {key: result for key, result in zip(asked, results, strict=True) if result is not None}
@@ -99,16 +86,12 @@ class Prefetch:
         try:
             async with asyncio.timeout(self._seconds):
                 said = await self._node.ainvoke([call], get_config())
-            return _result(said)
+            messages = said.get("messages") if isinstance(said, dict) else None
+            # a tool that also changes the state has no message alone
+            return messages[0] if messages and isinstance(messages[0], ToolMessage) else None
         except Exception as error:  # whatever the tool raises
             log.debug("%s did not run ahead: %s", call["name"], type(error).__name__)
             return None
-
-
-def _result(said: Any) -> ToolMessage | None:
-    """Return the message of a tool; None if the tool also changes the state."""
-    messages = said.get("messages") if isinstance(said, dict) else None
-    return messages[0] if messages and isinstance(messages[0], ToolMessage) else None
 
 
 def from_ahead(request: ToolCallRequest) -> ToolMessage | None:
@@ -130,11 +113,6 @@ async def _measured(
     return result
 
 
-def _asked(update: Mapping[str, Any]) -> list[ToolCall]:
-    answer = next((m for m in update.get("messages", ()) if isinstance(m, AIMessage)), None)
-    return answer.tool_calls if answer else []
-
-
 def _key(call: ToolCall) -> str:
     return f"{call['name']} {json.dumps(call['args'], sort_keys=True, ensure_ascii=False, default=str)}"
 
@@ -146,23 +124,12 @@ _SHORT = 3
 """Content words up to which a message is read together with the one before it: "and tomorrow?"."""
 
 _MAX_STEP = 200
-"""Maximum characters of a step's purpose."""
 
 
 class Switching:
     """The switching engine of one agent. Building reads files, so not on an event loop.
 
-    Args:
-        agent: The agent.
-        layers: True if the layers of memory are chosen.
-
-    Raises:
-        ToolConfigError: If its `switching` names an unknown tool, or a tool has the name of the engine's own.
-
-    Attributes:
-        find_tools: The tool by which the model finds further tools; None where it is offered all.
-        most_tokens: Maximum tokens of a choice in a prompt.
-        limits: True if layers that are not chosen show their best only.
+    Without `find_tools` the model is offered all tools; with `limits`, layers that are not chosen show their best only.
     """
 
     def __init__(self, agent: ResolvedAgent, *, layers: bool) -> None:
@@ -193,12 +160,7 @@ class Switching:
 
     @classmethod
     def of(cls, agent: ResolvedAgent, *, remembers: bool = False) -> Switching | None:
-        """Return the engine of an agent; None where it is off, or there is nothing to choose.
-
-        Args:
-            agent: The agent.
-            remembers: True if there are layers of memory to choose from.
-        """
+        """Return the engine of an agent; None where it is off, or there is nothing to choose."""
         settings = agent.config.switching
         layers = remembers and settings.layers != "off"
         if settings.mode == "off" or not (layers or len(agent.tools) > settings.above):
@@ -213,10 +175,7 @@ class Switching:
     ) -> Offer:
         """Choose the tools and layers of a turn, and report the choice. Never raises: at worst everything is chosen.
 
-        Args:
-            thread: The messages of the conversation, the request last.
-            runtime: The run, with the store's embedder and the stream.
-            turns: The turns whose steps say which tool follows which; None where nothing is remembered.
+        The steps of `turns` say which tool follows which.
         """
         try:
             with telemetry.span("switch") as measured:
@@ -302,10 +261,11 @@ class Switching:
         if choice.missing:
             telemetry.count("degradations", part="switching")
         without = "; ".join(f"{name}: {cause}" for name, cause in choice.missing.items())
-        events.switch(
+        events.tell(
             writer,
-            "degraded" if without else "ok",
-            f"Chosen without {without}" if without else "",
+            "switch",
+            status="degraded" if without else "ok",
+            message=f"Chosen without {without}" if without else "",
             tools=None if choice.tools is None else list(choice.tools),
             picked=list(choice.picked),
             layers=list(choice.layers),
@@ -313,7 +273,7 @@ class Switching:
             by=choice.by,
         )
         for one in choice.suggestions:
-            events.suggestion(writer, **asdict(one))
+            events.tell(writer, "suggestion", **asdict(one))
 
 
 def request_of(thread: Sequence[AnyMessage]) -> str:
@@ -341,7 +301,6 @@ def _line(suggested: Sequence[Mapping[str, Any]], request: str) -> str:
 
 
 def _called_before(thread: Sequence[AnyMessage]) -> list[str]:
-    """Return the tools that the turn before called, the latest first."""
     before = current_turn(thread[: len(thread) - len(current_turn(thread))])
     called = [call["name"] for message in before if isinstance(message, AIMessage) for call in message.tool_calls]
     return list(dict.fromkeys(reversed(called)))
@@ -362,14 +321,9 @@ def _found(messages: Sequence[AnyMessage]) -> list[str]:
 
 
 class SwitchState(AgentState):
-    """The state with a choice of tools.
+    """The state with a choice of tools: `selected_tools` is None for all, and `likely_tools` may run ahead.
 
-    Args:
-        selected_tools: The names of the chosen tools, the most likely first; None for all.
-        likely_tools: Likely tools, the most likely first, where some may run ahead.
-        suggestions: Next steps: `tool`, `text`, `after` and `times`, as in the event `suggestion`.
-        prefetched: Results of tools that ran ahead and were then called, by call; None outside of the step that uses
-            them.
+    `prefetched` has results of tools that ran ahead and were then called, by call, in the step that uses them alone.
     """
 
     selected_tools: NotRequired[list[str] | None]
