@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from react_mem.memory.language import UNSPACED, length
+from react_mem.memory.language.hedging import asks_from
 from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.language.sentence_ends import begins_anew, bounded
-from react_mem.memory.language.shared import asks_from
 from react_mem.memory.language.statements import is_question, is_request, says_something, sentences
 
 MAX_CLAUSE = 400
@@ -34,8 +34,7 @@ _FEELING = re.compile(
 The sign of a thing (a cat, a heart, an arrow) stands beside its word or in its place.
 """
 
-_HALF = 3
-"""Words that may be only the topic of a sentence: "My cat 😊 is called Mimi"."""
+_HALF = 3  # words that may be only the topic of a sentence: "My cat 😊 is called Mimi"
 
 _JOINT = re.compile(
     rf",\s+|,(?=[{UNSPACED}])|[，；]|(?<=[\u3041-\u309f])、|;\s+|:\s+|：|\s[-–—]\s|—|\s(?=\()|(?=（)|(?<=\))\s|(?<=）)"
@@ -52,8 +51,7 @@ _QUOTATION = re.compile(
 _QUOTED = 0.8
 """Share of a clause between quotation marks that makes a quotation of it, and not a title or a motto in a sentence."""
 
-_LOOK = 120
-"""Characters read on either side of a joint."""
+_LOOK = 120  # characters read on either side of a joint
 
 
 @dataclass(frozen=True)

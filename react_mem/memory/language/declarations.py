@@ -12,9 +12,7 @@ import unicodedata
 from react_mem.memory.language import LANGUAGES, UNSPACED, Language, language_of, languages_of, other_language
 from react_mem.memory.language.folding import has_words
 
-_MAX_CHARS = 400
-"""A longer sentence is prose, not chat: it is kept as it is."""
-
+_MAX_CHARS = 400  # a longer sentence is prose, not chat: it is kept as it is
 _QUOTED = re.compile(r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|‘[^‘’]+’|«[^«»]+»|「[^「」]+」|『[^『』]+』")
 # without the letters of scripts that put no space before and behind it
 _PART = rf"[^\s@{UNSPACED}\u3000-\u303f\uff00-\uffef]"
@@ -31,9 +29,7 @@ _LABELLED = re.compile(r"^[^\s:：][^:：]{0,40}[:：]\s*\S")
 _LETTER = re.compile(r"[^\W\d_]")
 
 _MIN_WORDS = 3
-_MIN_LETTERS = 6
-"""Least words, or letters of a script without spaces, of a statement in a language without a file."""
-
+_MIN_LETTERS = 6  # least words, or letters of a script without spaces, of a statement in a language without a file
 _FUNCTION_WORDS = {one.code: one.stop | one.pleasantries | one.hollow for one in LANGUAGES}
 _SPACED_FUNCTION_WORDS = frozenset().union(*(_FUNCTION_WORDS[one.code] for one in LANGUAGES if not one.unspaced))
 

@@ -8,8 +8,7 @@ import unicodedata
 _VOICING = "\u3099\u309a"
 """The marks of kana. Nobody leaves them out: a letter with one is another letter, as が is not か."""
 
-_MAX_KNOWN = 0x1_0000
-"""Characters from here on are computed each time, so that nobody can fill the cache."""
+_MAX_KNOWN = 0x1_0000  # characters from here on are computed each time, so that nobody can fill the cache
 
 
 class _Bare(dict[int, str]):

@@ -14,18 +14,15 @@ from typing import Literal
 
 from react_mem.memory.language import FILES, length
 from react_mem.memory.language.folding import edges, has_words
+from react_mem.memory.language.hedging import assents, is_denied
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.shared import assents, is_denied
 from react_mem.memory.language.statements import cue, is_pleasantry, is_question, sentences, speaks_of_self
 
 Kind = Literal["instruction", "preference"]
 
 MAX_TOPIC_CHARS = 200
-_READ_CHARS = 4_000
-"""Characters read at either end of a message: a longer one is pasted."""
-
-_SENTENCE_CHARS = 400
-"""Characters read of a sentence."""
+_READ_CHARS = 4_000  # characters read at either end of a message: a longer one is pasted
+_SENTENCE_CHARS = 400  # characters read of a sentence
 
 
 @dataclass(frozen=True)
@@ -148,8 +145,7 @@ def preferred_in(text: str) -> Sequence[str]:
 
 _LEAD = re.compile(r"\s*([^,，、،;；:：.!?。！？\n]{1,40})[,，、،]\s*(?=\S)")
 _OPEN_END = " \t\n,，、،;；:：–—-"
-_LEAD_WORDS = 2
-"""Words of an answer in front of a statement, at most."""
+_LEAD_WORDS = 2  # words of an answer in front of a statement, at most
 
 
 def as_stated(clause: str) -> str:

@@ -221,8 +221,7 @@ def confidence(proofs: int, against: int) -> float:
 MAX_TEXT = 600
 """Characters of a message in the chain, from its beginning: the share of the prompt of any memory."""
 
-_LATEST = 16
-"""Ids of the messages that joined last: eight turns, the most for one extraction."""
+_LATEST = 16  # ids of the messages that joined last: eight turns, the most for one extraction
 
 
 class ChainEntry(BaseModel, extra="forbid", frozen=True):

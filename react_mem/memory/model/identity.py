@@ -54,8 +54,7 @@ MAX_OWNER_BYTES = 900
 index takes 2,704. A letter, a digit, `-`, `_` and `~` count one; everything else three for each byte of UTF-8.
 """
 
-_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Blank characters that Unicode counts as letters or symbols."""
+_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # blank characters that Unicode counts as letters or symbols
 
 
 @dataclass(frozen=True)

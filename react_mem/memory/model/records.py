@@ -198,8 +198,7 @@ class CalledTool(BaseModel, extra="forbid", frozen=True):
         return called
 
 
-_OF_A_CALL = (("type", "tool_call"), ("id", None))
-"""Meaningless fields of a call in LangChain's form."""
+_OF_A_CALL = (("type", "tool_call"), ("id", None))  # meaningless fields of a call in LangChain's form
 
 
 class Message(Record):
