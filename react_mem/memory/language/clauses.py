@@ -56,13 +56,10 @@ _LOOK = 120  # characters read on either side of a joint
 
 @dataclass(frozen=True)
 class Clause:
-    """A part of a sentence.
+    """A part of a sentence, with the number of that within the message.
 
-    Args:
-        sentence: The number of its sentence within the message.
-        asks: True at the end of a sentence with a question mark, whatever marks stand behind that.
-        quoted: True if nearly all of it stands between quotation marks: a quotation, or words as such.
-        spaced: True if white space stands before it.
+    `asks` is true at the end of a sentence with a question mark, whatever marks stand behind that, `quoted` if nearly
+    all of the part stands between quotation marks, `spaced` if white space stands before it.
     """
 
     text: str

@@ -143,9 +143,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 class Vocabulary:
     """The words of some texts, in any form; two neighbours may be one word: "Hanoi" is Hà Nội.
 
-    Args:
-        texts: The texts.
-        names: True to look up names: fewer words count as forms of one.
+    Where `names` are looked up, fewer words count as forms of one.
     """
 
     def __init__(self, texts: Iterable[str], *, names: bool = False) -> None:

@@ -49,8 +49,11 @@ def declares(sentence: str) -> bool:
     """
     if len(sentence) > _MAX_CHARS:
         return has_words(sentence)
-    if sentence.rstrip().endswith((":", "：")) and not declares(_before_lead(sentence)):
-        return False
+    if sentence.rstrip().endswith((":", "：")):
+        # the last clause only introduces the text behind it
+        ends = [found.start() for found in _CLAUSE_END.finditer(sentence)]
+        if not ends or not declares(sentence[: ends[-1]].strip()):
+            return False
     # what is quoted, and an address, tells by its words nothing of the sentence, and stands in it as a number does
     text = _ADDRESS.sub(_VALUE, unicodedata.normalize("NFC", sentence))
     bare = _END.sub("", _QUOTED.sub(_VALUE, text).strip())
@@ -58,10 +61,9 @@ def declares(sentence: str) -> bool:
         return False
     language = language_of(bare)
     known = language.writes.search(bare) and any(_is_known(one, bare) for one in languages_of(bare))
-    known = known and not other_language(bare)
-    if not known:
+    if not known or other_language(bare):
         return has_structure(text)
-    told = _telling(text)
+    told = [word for word in _WORD.findall(_CLITIC.sub(" ", text)) if word.casefold() not in _SPACED_FUNCTION_WORDS]
     if not told or (language.unfinished.search(bare) and not ends_in_name(bare)):
         return False
     own = any(one.first_person.search(bare) for one in languages_of(bare))
@@ -85,18 +87,6 @@ def ends_in_name(text: str) -> bool:
     *before, last = text.split() or [""]
     own = any(one.first_person.match(last) for one in languages_of(last))
     return bool(before) and last[:1].isupper() and not own and not text.isupper()
-
-
-def _before_lead(sentence: str) -> str:
-    """Return the clauses before a last one that only introduces the text behind it; empty for none."""
-    ends = [found.start() for found in _CLAUSE_END.finditer(sentence)]
-    return sentence[: ends[-1]].strip() if ends else ""
-
-
-def _telling(text: str) -> list[str]:
-    """Return the words of a text that are not function words of a language with a file."""
-    words = _WORD.findall(_CLITIC.sub(" ", text))
-    return [word for word in words if word.casefold() not in _SPACED_FUNCTION_WORDS]
 
 
 def _has_name(text: str, told: list[str]) -> bool:

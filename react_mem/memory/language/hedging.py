@@ -160,19 +160,12 @@ _stem = Stemmer.Stemmer("english")
 
 
 class Claim(NamedTuple):
-    """Claim of a text.
+    """Claim of a text."""
 
-    Args:
-        matter: Its content words in order, stemmed, without numbers and without negations.
-        told: The numbers in it, as digits.
-        denied: True for a negative claim.
-        said: Its content words, unchanged.
-    """
-
-    matter: tuple[str, ...]
-    told: frozenset[str]
+    matter: tuple[str, ...]  # its content words in order, stemmed, without numbers and without negations
+    told: frozenset[str]  # the numbers in it, as digits
     denied: bool
-    said: tuple[str, ...]
+    said: tuple[str, ...]  # its content words, unchanged
 
 
 def claim_of(text: str) -> Claim:

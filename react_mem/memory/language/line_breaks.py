@@ -47,12 +47,6 @@ class SentencePart:
         """The first character behind opening marks; empty without one."""
         return self.bare[:1]
 
-    @property
-    def ends_short(self) -> bool:
-        """Return true for a short last word in small letters, as words of grammar are in most languages."""
-        *_, last = self.words.split() or [""]
-        return len(last) <= _SHORT and last.isalpha() and last.islower() and last.isascii()
-
     @cached_property
     def says_nothing(self) -> bool:
         """Return true for a greeting or thanks alone."""
@@ -309,8 +303,10 @@ class _Paragraph:
         both = f"{said.words} {following.words}"
         if begins_anew(said.bare) or known_language(both) is not None or _has_capital_nouns(both):
             return False
-        # in a language of which nobody has told how its statements begin
-        return is_new and has_structure(following.words) and has_structure(said.words) and not said.ends_short
+        # in a language of which nobody has told how its statements begin; short words in small letters are of grammar
+        *_, last = said.words.split() or [""]
+        ends_short = len(last) <= _SHORT and last.isalpha() and last.islower() and last.isascii()
+        return is_new and has_structure(following.words) and has_structure(said.words) and not ends_short
 
 
 def _has_capital_nouns(text: str) -> bool:

@@ -66,12 +66,8 @@ class Alias(BaseModel):
 class Merge(BaseModel, extra="forbid", frozen=True):
     """Merge of two concepts with different names, recorded so that it can be undone.
 
-    Args:
-        kept: An alias of the remaining concept.
-        moved: The aliases of the merged one.
-        by: The decider: the user, vectors or a model; `said` in older records, where the words of facts decided.
-        at: The time of the merge.
-        source_ids: The facts in which `said` saw it.
+    `kept` is an alias of the remaining concept, `moved` are those of the merged one. It was decided `by` the user, by
+    vectors or a model, or in older records by the words (`said`) of the facts in `source_ids`.
     """
 
     kept: str
@@ -109,12 +105,9 @@ class Concept(Record):
 
     @classmethod
     def of(cls, aliases: Iterable[Alias], merges: Iterable[Merge] = (), apart: Iterable[Pair] = ()) -> Self:
-        """Return the concept with these names; the same names always make the same record.
+        """Return the concept with these names, at least one; the same names always make the same record.
 
-        Args:
-            aliases: The names, at least one.
-            merges: All merges; unrelated ones are ignored.
-            apart: All pairs known to be different; unrelated ones are ignored.
+        Merges and pairs known to be different that are unrelated to it are ignored.
         """
         named = sorted(aliases, key=lambda alias: name_key(alias.name))
         ids = {alias.id for alias in named}

@@ -111,11 +111,7 @@ def meta_namespace(user_id: str) -> Namespace:
 
 
 def abandoned_namespace(user_id: str, part: str = "") -> Namespace:
-    """Return the namespace of a user's records on abandoned branches, which no read covers.
-
-    Args:
-        part: The scope of the records, or the place of pending turns; empty for the prefix of all.
-    """
+    """Return the namespace of a user's records on abandoned branches, which no read covers: of a scope, or of all."""
     return (*owner_namespace(user_id), ABANDONED, *filter(None, [part]))
 
 
@@ -159,11 +155,7 @@ _A_MESSAGE = 20
 
 
 async def off_loop(characters: int, work: Callable[[], Result]) -> Result:
-    """Run a function, in a thread if it works on a long text, and return its result.
-
-    Args:
-        characters: The length of the text.
-    """
+    """Run a function, in a thread if it works on a text of many characters, and return its result."""
     return work() if characters <= _SHORT else await asyncio.to_thread(work)
 
 
@@ -209,11 +201,7 @@ class BoundedLoader(yaml.SafeLoader):
 
 
 def read_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
-    """Return the plain values of a YAML text.
-
-    Args:
-        text: The text.
-        loader: The class that makes values of it.
+    """Return the plain values of a YAML text, as the loader makes them.
 
     Raises:
         yaml.YAMLError: If it is not valid, names no value such as the 32nd of May, is nested too deeply, or has too

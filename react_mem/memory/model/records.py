@@ -172,13 +172,7 @@ Role = Literal["user", "assistant", "system", "tool", "agent", "observer"]
 
 
 class CalledTool(BaseModel, extra="forbid", frozen=True):
-    """Tool call that led to an answer.
-
-    Args:
-        name: The tool.
-        arguments: Its arguments, as JSON; cut where they are long.
-        id: The call's id in the thread, where its result is.
-    """
+    """Tool call that led to an answer: its arguments as JSON, cut where they are long, and its id in the thread."""
 
     name: str
     arguments: str = ""
@@ -251,12 +245,6 @@ class Message(Record):
     elsewhere: bool = False
 
     @classmethod
-    def kind_name(cls) -> str:
-        """Return the `kind` of these records; empty of no kind in particular."""
-        name = cls.model_fields["kind"].default
-        return name if isinstance(name, str) else ""
-
-    @classmethod
     def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
         """Return a message as imported: it instructs nobody."""
         return super().as_imported({name: part for name, part in value.items() if name != "standing"})
@@ -323,13 +311,7 @@ class Summary(Record):
 
 
 class Wording(BaseModel, extra="ignore", frozen=True):
-    """Earlier or other wording of a fact.
-
-    Args:
-        text: The words.
-        said_at: When it was last said in these words.
-        source_ids: The messages that use them.
-    """
+    """Earlier or other wording of a fact, the time when it was last said so, and the messages that say it so."""
 
     text: str
     said_at: datetime

@@ -103,12 +103,9 @@ def _one_line(reference: str) -> str:
 
 
 class LegalHold(BaseModel, extra="ignore", frozen=True):
-    """Order to keep memories, as of a court or an authority.
+    """Order to keep memories, as of a court or an authority; without a conversation all of the user's.
 
-    Args:
-        reference: Its name, such as the number of a case; stored in plain, and shown to users whom it stops.
-        session_id: The conversation; empty for all of the user.
-        set_at: Since when.
+    The reference, such as the number of a case, is stored in plain, and shown to users whom it stops.
     """
 
     kind: Literal["hold"] = "hold"

@@ -35,15 +35,9 @@ _TOPICS = frozenset(["profile", *(place.partition(".")[0] for place in AUTHORS.v
 
 
 def in_place(given: Mapping[str, Any], places: Mapping[str, str]) -> dict[str, Any]:
-    """Return settings with second names replaced by their paths.
+    """Return settings with second names replaced by their paths: a key, or `topic.key`.
 
-    Args:
-        given: Settings, by name.
-        places: The path of each second name: a key, or `topic.key`. A mapping with the path of a topic is merged
-            into it.
-
-    Raises:
-        ValueError: If a setting is given by both names.
+    A mapping with the path of a topic is merged into it. ValueError if a setting is given by both names.
 
     >>> in_place({"models": {"chat": "auto"}, "embedding_model": "local"}, {"embedding_model": "models.embedding"})
     {'models': {'chat': 'auto', 'embedding': 'local'}}
@@ -75,10 +69,7 @@ def given_of(topic: Any) -> Any:
 def in_topics(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a policy by topic, the authors' names replaced.
 
-    An empty topic, as when all of it in a file is commented out, is left out.
-
-    Raises:
-        ValueError: If a setting is given by both names.
+    An empty topic, as when all of it in a file is commented out, is left out. ValueError as of `in_place`.
 
     >>> in_topics({"recall": {"dialog": False}, "context": None, "max_docs": 8})
     {'recall': {'dialog': False, 'max_docs': 8}}
