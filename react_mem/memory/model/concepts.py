@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from react_mem.memory.language.names import is_marked, joined, name_key
+from react_mem.memory.language.folding import is_marked, joined, name_key
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.records import Message, Record, SummaryLevel, imported, now, origin_of_role, record_id
 
