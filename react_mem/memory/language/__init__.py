@@ -47,9 +47,7 @@ else:
 
 _FILE = re.compile(r"[a-z]{2}\.yaml")
 
-DEFAULT = "en"
-"""The language of answers to a text in an unknown language."""
-
+DEFAULT = "en"  # the language of answers to a text in an unknown language
 UNSPACED = "\u3040-\u30ff\u3400-\u9fff"
 """The letters of scripts without spaces between words, as a class of a regular expression."""
 
@@ -218,6 +216,12 @@ def other_language(text: str) -> str:
     return _outnumbered(folded, language_of(folded))
 
 
+def has_capital_nouns(text: str) -> bool:
+    """Return true for a text in a language that writes every noun with a capital."""
+    code = other_language(text)
+    return bool(code and FILES[code].get("capital_nouns"))
+
+
 def _outnumbered(folded: str, language: Language) -> str:
     """Return the code of the other language with more small words in a text than the given one; empty for none."""
     counts = {code: len(words.findall(folded)) for code, words in OTHERS.items()}
@@ -260,12 +264,8 @@ def _read_all() -> dict[str, dict[str, Any]]:
 FILES: Mapping[str, Mapping[str, Any]] = _read_all()
 """Contents of each file by the code of its language; some have only the parts that need no keyless model."""
 
-EVERY = tuple(Language(code, data) for code, data in FILES.items())
-"""The languages with a file."""
-
-LANGUAGES = tuple(one for one in EVERY if one.wording)
-"""The languages of the keyless model."""
-
+EVERY = tuple(Language(code, data) for code, data in FILES.items())  # the languages with a file
+LANGUAGES = tuple(one for one in EVERY if one.wording)  # the languages of the keyless model
 _DEFAULT = LANGUAGES[0]
 
 OTHERS = {one.code: one.words for one in EVERY if not one.wording and one.small_words}

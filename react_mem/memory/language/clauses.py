@@ -18,9 +18,7 @@ from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.language.sentence_ends import begins_anew, bounded
 from react_mem.memory.language.statements import is_question, is_request, says_something, sentences
 
-MAX_CLAUSE = 400
-"""Characters; a longer clause is cut where a word ends."""
-
+MAX_CLAUSE = 400  # characters; a longer clause is cut where a word ends
 _EMOTICON = r"(?<!\w)[:;=xX8][-'^o]?[()DPp3|/\\]+(?!\w)|(?<=\s)[)(]{2,}|(?<=\w)[)]{2,}|[=:]\){2,}"
 _SYMBOL = r"[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+"
 _FEELING = re.compile(

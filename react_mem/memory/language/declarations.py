@@ -105,9 +105,5 @@ def has_structure(text: str) -> bool:
 
 def _is_known(language: Language, text: str) -> bool:
     """Return true if a text has a word of a language: the script alone does not tell it."""
-    if language.unspaced:
-        return True
-    return any(
-        word.casefold() in _FUNCTION_WORDS[language.code] | language.small_words
-        for word in _WORD.findall(_CLITIC.sub(" ", text))
-    )
+    known = _FUNCTION_WORDS[language.code] | language.small_words
+    return language.unspaced or any(word.casefold() in known for word in _WORD.findall(_CLITIC.sub(" ", text)))

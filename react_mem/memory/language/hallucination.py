@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
 from itertools import chain
 
-from react_mem.memory.language import FILES, LANGUAGES, known_language, other_language
+from react_mem.memory.language import LANGUAGES, has_capital_nouns, known_language, other_language
 from react_mem.memory.language.comparison import Vocabulary, content_words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.statements import sentences
@@ -261,8 +261,7 @@ def marks_names(text: str) -> bool | None:
     if capitals > _MAX_CAPITALS * words or single <= _MAX_NOUNS * words:
         return capitals <= _MAX_CAPITALS * words
     # many capitals are names in a language that capitalises names alone
-    other = other_language(text)
-    return not FILES[other].get("capital_nouns") if other else known_language(text) is not None
+    return not has_capital_nouns(text) and (bool(other_language(text)) or known_language(text) is not None)
 
 
 def numbers(text: str) -> list[str]:

@@ -135,12 +135,8 @@ def _asking(*, unspaced: bool) -> re.Pattern[str]:
 
 
 _ASKING = (_asking(unspaced=False), _asking(unspaced=True))
-JOINING = words_under("joins")
-"""Case-folded words that begin a new clause: "and", "aber"."""
-
-DENYING = words_under("denying")
-"""Case-folded negations of languages without a keyless model."""
-
+JOINING = words_under("joins")  # case-folded words that begin a new clause: "and", "aber"
+DENYING = words_under("denying")  # case-folded negations of languages without a keyless model
 _ASSENTING = words_under("assenting")
 _COUNTING = {word: str(number) for one in EVERY for number, forms in enumerate(one.number_words) for word in forms}
 _LONGEST_FIRST = sorted(_COUNTING, key=len, reverse=True)

@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from react_mem.memory.language import FILES, known_language, languages_of, length, other_language
+from react_mem.memory.language import FILES, has_capital_nouns, known_language, languages_of, length, other_language
 from react_mem.memory.language.declarations import declares, ends_in_name, has_structure
 from react_mem.memory.language.folding import has_words
 from react_mem.memory.language.hedging import JOINING, asks_from, has_sign
@@ -257,7 +257,7 @@ class _Paragraph:
         """Return true if each of several lines begins with a capital, in a language that capitalises names alone."""
         if len(self.lines) <= 2 or not all(SentencePart(line).first_letter.isupper() for line in self.lines):
             return False
-        return not _has_capital_nouns(" ".join(self.lines)[: 2 * _LOOK])
+        return not has_capital_nouns(" ".join(self.lines)[: 2 * _LOOK])
 
     def _is_apart(self, place: int, before: str, line: str) -> bool:
         """Return true if a line is separate from the text before it, where no sentence ends."""
@@ -301,17 +301,12 @@ class _Paragraph:
             # where a subject is mostly left out, what has a predicate is a statement
             return said.stands and declares(following.words)
         both = f"{said.words} {following.words}"
-        if begins_anew(said.bare) or known_language(both) is not None or _has_capital_nouns(both):
+        if begins_anew(said.bare) or known_language(both) is not None or has_capital_nouns(both):
             return False
         # in a language of which nobody has told how its statements begin; short words in small letters are of grammar
         *_, last = said.words.split() or [""]
         ends_short = len(last) <= _SHORT and last.isalpha() and last.islower() and last.isascii()
         return is_new and has_structure(following.words) and has_structure(said.words) and not ends_short
-
-
-def _has_capital_nouns(text: str) -> bool:
-    code = other_language(text)
-    return bool(code and FILES[code].get("capital_nouns"))
 
 
 def _first_word(line: str) -> str:

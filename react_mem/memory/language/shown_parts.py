@@ -13,10 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-Span = tuple[int, int]
-"""Start and end of a stretch of a text."""
-
-
+Span = tuple[int, int]  # start and end of a stretch of a text
 MARK = re.compile('[`@:：\n\r\u2028<>＞“”„«»‹›「」『』‘’"]|~~~|([-_=*—–─━－])\\1\\1')
 """The marks of all kinds below: a text without any of them, as most are, shows nothing."""
 

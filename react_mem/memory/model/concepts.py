@@ -164,8 +164,7 @@ def _fullness(alias: Alias) -> tuple[int, bool, int, str]:
 
 Form = Literal["pattern", "rule", "preference", "generalisation"]
 
-MIN_SOURCES = 2
-"""Sources of a generalisation, at least: fewer say nothing beyond themselves."""
+MIN_SOURCES = 2  # sources of a generalisation, at least: fewer say nothing beyond themselves
 
 
 class Reference(BaseModel, extra="forbid", frozen=True):
@@ -211,9 +210,7 @@ def confidence(proofs: int, against: int) -> float:
 
 # The record of a conversation's context chain: its latest messages, and the summaries in the place of the others.
 
-MAX_TEXT = 600
-"""Characters of a message in the chain, from its beginning: the share of the prompt of any memory."""
-
+MAX_TEXT = 600  # characters of a message in the chain, from its beginning: the share of the prompt of any memory
 _LATEST = 16  # ids of the messages that joined last: eight turns, the most for one extraction
 
 

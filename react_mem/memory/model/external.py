@@ -123,8 +123,7 @@ ModelChoice = Annotated[
 """Name of a model, or an endpoint."""
 
 
-WEB_SEARCH = "web_search"
-"""Name of the tool that searches the web."""
+WEB_SEARCH = "web_search"  # name of the tool that searches the web
 
 Engine = Annotated[
     str,

@@ -18,9 +18,7 @@ from pydantic import Field, model_validator
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Record, now, record_id
 
-MAX_FILE_BYTES = 5 * 2**20
-"""Bytes of one file, as of an attachment: it is read and written as a whole."""
-
+MAX_FILE_BYTES = 5 * 2**20  # bytes of one file, as of an attachment: it is read and written as a whole
 MAX_PATH_CHARS = 1_000
 
 Encoding = Literal["utf-8", "base64"]

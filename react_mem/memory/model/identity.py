@@ -26,15 +26,9 @@ log = logging.getLogger(__name__)
 CLIENT_SESSION = "mcp"
 """Conversation of statements made through an MCP client, which alone knows the real one."""
 
-USE_MEMORY = "use_memory"
-"""Key in the context or under `configurable` by which a caller switches memory off for a run."""
-
-CORRECTED = "corrected"
-"""Conversation of corrections, which are made outside of any."""
-
-OUTSIDE = frozenset({CORRECTED, CLIENT_SESSION})
-"""Conversations outside of our threads: the fact alone has the words."""
-
+USE_MEMORY = "use_memory"  # key in the context or under `configurable` by which a caller switches memory off for a run
+CORRECTED = "corrected"  # conversation of corrections, which are made outside of any
+OUTSIDE = frozenset({CORRECTED, CLIENT_SESSION})  # conversations outside of our threads: the fact alone has the words
 DEV_USER_ENV = "REACT_MEM_DEV_USER"
 DEV_USER = "dev"
 _AUTHENTICATED = "langgraph_auth_user"

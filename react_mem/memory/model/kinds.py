@@ -120,8 +120,7 @@ class Kind:
 KINDS: dict[str, Kind] = {}
 """All kinds by name, in listing order; the first of a scope is the default for data without a `kind`."""
 
-OTHER = Kind(Record)
-"""Default for a kind outside the table: of a later version, or of another user of the store."""
+OTHER = Kind(Record)  # default for a kind outside the table: of a later version, or of another user of the store
 
 
 def declare(kind: Kind) -> Kind:

@@ -23,8 +23,7 @@ from react_mem.memory.model.interface import MemoryScope
 ROOT = "memory"
 PENDING = "pending"
 META = "meta"
-LINKS = "links"
-"""Namespace of stored links, before they were derived from the records."""
+LINKS = "links"  # namespace of stored links, before they were derived from the records
 ABANDONED = "abandoned"
 TERMINAL = "terminal"
 WORK = "memory_work"
@@ -173,12 +172,8 @@ def _characters(message: BaseMessage) -> int:
 
 # YAML that others have written, read within bounds.
 
-MAX_NODES = 20_000
-"""Values of a YAML text, an alias counted at each use."""
-
-
-MAX_DEPTH = 50
-"""Nesting of lists and mappings: thousands of levels take PyYAML seconds."""
+MAX_NODES = 20_000  # values of a YAML text, an alias counted at each use
+MAX_DEPTH = 50  # nesting of lists and mappings: thousands of levels take PyYAML seconds
 
 
 class BoundedLoader(yaml.SafeLoader):

@@ -103,8 +103,7 @@ def _from_json_schema(name: str, part: Any, definitions: Mapping[str, Any]) -> d
 
 # The record of what is known about a user as a person: one profile, field by field.
 
-PROFILE_KEY = "profile"
-"""Key of a user's one profile document."""
+PROFILE_KEY = "profile"  # key of a user's one profile document
 
 
 class ProfileValue(BaseModel, extra="forbid", frozen=True):

@@ -16,8 +16,7 @@ from react_mem.memory.model.records import Record, now
 _READ_FROM_ROWS = frozenset({"arm", "arms", "cache", "caches", "export"})
 """First words of the checks of derived places: the rows themselves are checked too."""
 
-UNREAD = "unread"
-"""First word of the checks that name a place never read."""
+UNREAD = "unread"  # first word of the checks that name a place never read
 
 
 class Check(BaseModel, extra="forbid", frozen=True):

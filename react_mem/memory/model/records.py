@@ -44,8 +44,7 @@ def with_zone(at: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-MAX_SPEAKER_CHARS = 100
-"""Characters of a speaker's name: each message has it, and each question is compared with it."""
+MAX_SPEAKER_CHARS = 100  # characters of a speaker's name: each message has it, and each question is compared with it
 
 
 def _one_name(name: str) -> str:
@@ -55,8 +54,7 @@ def _one_name(name: str) -> str:
 SpeakerName = Annotated[str, AfterValidator(_one_name)]
 """Name of a speaker, on one line; a longer one is cut, since the message is stored whatever its speaker is called."""
 
-MAX_META_BYTES = 4_000
-"""Bytes of a caller's notes on a record: ids and labels, not content."""
+MAX_META_BYTES = 4_000  # bytes of a caller's notes on a record: ids and labels, not content
 
 
 def _small(meta: dict[str, Any]) -> dict[str, Any]:

@@ -25,8 +25,7 @@ class Period:
     end: date
 
 
-Recurring = Callable[[int], Period | None]
-"""Yearly recurrence: year -> period; None in a year without one."""
+Recurring = Callable[[int], Period | None]  # yearly recurrence: year -> period; None in a year without one
 
 
 def shift(day: date, days: int) -> date:
@@ -85,13 +84,9 @@ def days_of_year(month: int, day: int, last_month: int | None = None, last: int 
 
 # A named period of a question, before the rest of the question changes it.
 
-REACH_YEARS = 10
-"""Years searched for a month without a year, and the reach of "before 2020" and "after 2020"."""
-CONTEXT_CHARS = 40
-"""Characters before a named period that may change it: "the very beginning of"."""
-
-Holder = Literal["week", "month", "year"]
-"""Unit that holds a weekday, a numbered day or a month."""
+REACH_YEARS = 10  # years searched for a month without a year, and the reach of "before 2020" and "after 2020"
+CONTEXT_CHARS = 40  # characters before a named period that may change it: "the very beginning of"
+Holder = Literal["week", "month", "year"]  # unit that holds a weekday, a numbered day or a month
 Side = Literal["at", "since", "from", "until", "to", "by", "before", "after"]
 """Relation of a text to a period: in it, or on a side. `from` and `to` also mark a route, "from Hue to Hoi An"."""
 
@@ -237,9 +232,7 @@ SHORT_WEEKDAYS: Mapping[str, int] = _merged("short_weekdays")
 NUMBERS: Mapping[str, int] = _merged("numbers")
 UNITS: Mapping[str, str] = _merged("units")
 WHICH: Mapping[str, int] = _merged("which")
-SEASONS: Mapping[str, Recurring] = _merged("seasons")
-"""A winter belongs to the year in which it starts."""
-
+SEASONS: Mapping[str, Recurring] = _merged("seasons")  # a winter belongs to the year in which it starts
 PHRASES: list[tuple[str, tuple[int, int]]] = [(phrase, (first, last)) for phrase, (first, last) in _all("phrases")]
 """Patterns, each with its first and last day relative to today."""
 
@@ -249,9 +242,7 @@ SIDES = {word: cast(Side, side) for side, words in _all("sides") for word in wor
 DOUBTFUL = frozenset(_line("doubtful"))
 """Months and seasons that are more often a verb, a name or a thing: they count only in the place of a time."""
 
-MARKED = frozenset(_line("marked"))
-"""Words of `WHICH` that count only with diacritics."""
-
+MARKED = frozenset(_line("marked"))  # words of `WHICH` that count only with diacritics
 DAY_FIRST, YEAR_WORDS = one_of(_line("day_first")), one_of(_line("year_word"))
 _VAGUE = {word: (low, high) for word, (low, high) in _all("vague")}
 
@@ -319,9 +310,7 @@ def number(written: str) -> int:
 
 # Texts as they are read for times: folded, save where diacritics tell a word of time from another.
 
-MAX_QUESTION = 2_000
-"""Characters of a question read for times: a paste behind it names times of its own."""
-
+MAX_QUESTION = 2_000  # characters of a question read for times: a paste behind it names times of its own
 _SPELT = [pair for language in LANGUAGES for pair in language.times.get("spelt", {}).items()]
 _PRINT = str.maketrans({"’": "'", "–": "-"})
 
