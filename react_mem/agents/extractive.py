@@ -135,18 +135,11 @@ class AnsweringModel(BaseChatModel):
         yield ChatGenerationChunk(message=last)
 
 
-_EDGE_CHARS = 4_000
-"""Characters read at either end of a long message, where statements and questions stand."""
-
-_CONVERSATION_CHARS = 30_000
-"""Characters searched of the conversation: a few tens of milliseconds, whatever its length."""
-
-_MEMORY_OFF = load_prompt("memory_off")
-"""The part of a prompt that turns memory off."""
-
+_EDGE_CHARS = 4_000  # characters read at either end of a long message, where statements and questions stand
+_CONVERSATION_CHARS = 30_000  # characters searched of the conversation: a few tens of milliseconds, whatever its length
+_MEMORY_OFF = load_prompt("memory_off")  # the part of a prompt that turns memory off
 _QUOTED = 3
-_TOLD = 12
-"""Most entries of an overview."""
+_TOLD = 12  # most entries of an overview
 _QUOTE_CHARS = 300
 
 _TIME_ZONE = re.compile(r"\b[A-Z][A-Za-z_]+/[A-Z][A-Za-z_]+\b")
@@ -280,7 +273,7 @@ class _Turn:
             name = forget_said.name
         elif self.overview and list_known.name in self.tools and not self.is_off:
             name = list_known.name
-        elif "current_time" in self.tools and self._asks_time():
+        elif "current_time" in self.tools and any(one.asks_time.search(self.text) for one in languages_of(self.text)):
             zone = _TIME_ZONE.search(self.text)
             name, args = "current_time", {"timezone": zone[0]} if zone else {}
         elif "calculator" in self.tools and (expression := _arithmetic(self.text)):
@@ -297,9 +290,6 @@ class _Turn:
         plain = self.question and not self.overview and not self.forgets_all and not self._small_talk()
         return bool(plain) and self._quote() is None
 
-    def _asks_time(self) -> bool:
-        return any(language.asks_time.search(self.text) for language in languages_of(self.text))
-
     def _from_tool(self, observation: ToolMessage) -> str:
         """Return the answer made of a tool's result; empty where memory has to be asked."""
         calls = [call for message in self.since if isinstance(message, AIMessage) for call in message.tool_calls]
@@ -309,7 +299,10 @@ class _Turn:
         if observation.status == "error":
             return self.phrases["failed"].format(tool=name, result=result)
         if name == forget_said.name:
-            return _lines(self._forgotten(result), self._noted())
+            meant = [memory.text for memory in read_lines(result) if f"- {memory.text}" in result]
+            left = self.phrases["not_forgotten"].format(quotes=" ".join(map(_in_quotes, meant[:_QUOTED])))
+            told = left if meant else self.phrases["nothing_to_forget"]
+            return _lines(self.phrases["forgotten"] if result == FORGOTTEN else told, self._noted())
         if name == list_known.name:
             known = observation.text
             last = known.rpartition("\n")[2]
@@ -340,14 +333,6 @@ class _Turn:
             unknown = self.phrases["small_talk" if self._small_talk() else "off" if self.is_off else "unknown"]
             return _lines(noted if noted != unknown else "", unknown)
         return _lines(noted if quote.text not in self.said else "", self._quoted(quote))
-
-    def _forgotten(self, result: str) -> str:
-        if result == FORGOTTEN:
-            return self.phrases["forgotten"]
-        meant = [memory.text for memory in read_lines(result) if f"- {memory.text}" in result]
-        if not meant:
-            return self.phrases["nothing_to_forget"]
-        return self.phrases["not_forgotten"].format(quotes=" ".join(map(_in_quotes, meant[:_QUOTED])))
 
     def _overview(self, texts: Sequence[str], more: str = "") -> str:
         if not texts:

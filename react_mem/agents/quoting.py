@@ -62,9 +62,7 @@ _LEADING_WORDS = 2
 _LEADING_LETTERS = 3
 """Words, or letters, of an introduction before a newer value, in any language: "now", "giờ", "现在", "今は"."""
 
-_ALMOST_AS_GOOD = 0.75
-"""The least share of the best score for a sentence of the same beginning to be the newer value."""
-
+_ALMOST_AS_GOOD = 0.75  # the least share of the best score for a sentence of the same beginning to be the newer value
 _SPEAKER = re.compile(r"(?:^|(?<=\s))(?:user|assistant): ", re.MULTILINE)
 _CLAUSE_END = re.compile(r"[,;:]\s|[，；：、]")
 _UNSPACED_FRAME = re.compile(f"[{UNSPACED}]{{{_FRAME_LETTERS}}}")
@@ -74,12 +72,9 @@ _UNSPACED_FRAME = re.compile(f"[{UNSPACED}]{{{_FRAME_LETTERS}}}")
 class Remembered:
     """A quotable memory.
 
-    Args:
-        text: The memory.
-        kind: `fact`, `message`, `episode`, `summary`, `profile`; `said` earlier in this conversation; or `observation`.
-        date: Its day, as YYYY-MM-DD; empty if unknown.
-        role: The author of a message; the source of a memory that is not the user's.
-        time: Its time of day, as HH:MM:SS.ffffff; empty if unknown.
+    `kind` is `fact`, `message`, `episode`, `summary`, `profile`, `said` (earlier in this conversation) or
+    `observation`, `role` the author of a message or the source of a memory that is not the user's. `date` (YYYY-MM-DD)
+    and `time` (HH:MM:SS.ffffff) are empty if unknown.
     """
 
     text: str
@@ -101,13 +96,7 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Quote:
-    """The chosen sentence.
-
-    Args:
-        text: One sentence, word for word.
-        source: Its memory.
-        sure: True if it shares words with the question; otherwise search alone found it related.
-    """
+    """The chosen sentence; `sure` if it shares words with the question, otherwise search alone found it related."""
 
     text: str
     source: Remembered

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from react_mem.memory.merging.skill_life import withhold as withhold
     from react_mem.memory.model.external import ModelChoice as ModelChoice
     from react_mem.memory.model.external import ModelEndpoint as ModelEndpoint
+    from react_mem.memory.model.external import in_place as in_place
     from react_mem.memory.model.identity import development_user as development_user
     from react_mem.memory.model.identity import is_nobodys as is_nobodys
     from react_mem.memory.model.identity import named as named
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.namespaces import memory_namespace as memory_namespace
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
     from react_mem.memory.model.retention_settings import RetentionSettings as RetentionSettings
-    from react_mem.memory.model.setting_names import in_place as in_place
     from react_mem.memory.model.shown import MemoryUsage as MemoryUsage
     from react_mem.memory.model.skills import StepExperience as StepExperience
     from react_mem.memory.opening import Storage as Storage

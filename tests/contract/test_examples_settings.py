@@ -17,7 +17,7 @@ import react_mem
 from react_mem.agents.config import AgentConfig, load_agent_config, load_agent_config_file
 from react_mem.memory import IMemory, Memory, MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, StorageSettings
 from react_mem.memory.adapters.vectorstore import VectorIndexSettings
-from react_mem.memory.model.setting_names import AUTHORS
+from react_mem.memory.model.external import AUTHORS
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from react_mem.memory.context.dialogue import (
     squeezed,
     visible,
 )
-from react_mem.memory.language.cues import asks_about_the_past, asks_whole
+from react_mem.memory.language.statements import asks_about_the_past, asks_whole
 from react_mem.memory.llm.budget import MESSAGE_TOKENS, Section, Window, count_tokens, message_tokens, sure
 from react_mem.memory.merging.transcript import is_users, message_record_id, text_of
 from react_mem.memory.model.identity import Identity

@@ -8,9 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import resources
-from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -19,7 +17,6 @@ from react_mem._lazy import door
 from react_mem.memory.language.folding import unmarked
 
 if TYPE_CHECKING:
-    from react_mem.memory.language.cues import settles as settles
     from react_mem.memory.language.folding import MAX_INDEXED_CHARS as MAX_INDEXED_CHARS
     from react_mem.memory.language.folding import edges as edges
     from react_mem.memory.language.folding import fold as fold
@@ -36,6 +33,7 @@ if TYPE_CHECKING:
     from react_mem.memory.language.statements import listed as listed
     from react_mem.memory.language.statements import may_request as may_request
     from react_mem.memory.language.statements import sentences as sentences
+    from react_mem.memory.language.statements import settles as settles
     from react_mem.memory.language.statements import speaks_of_self as speaks_of_self
     from react_mem.memory.language.statements import statements_in as statements_in
     from react_mem.memory.language.statements import to_forget as to_forget
@@ -49,9 +47,7 @@ else:
 
 _FILE = re.compile(r"[a-z]{2}\.yaml")
 
-DEFAULT = "en"
-"""The language of answers to a text in an unknown language."""
-
+DEFAULT = "en"  # the language of answers to a text in an unknown language
 UNSPACED = "\u3040-\u30ff\u3400-\u9fff"
 """The letters of scripts without spaces between words, as a class of a regular expression."""
 
@@ -59,91 +55,88 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 _WORD = re.compile(rf"(?:(?![{UNSPACED}])\w)+")
 
 
-@dataclass(frozen=True)
 class Language:
     """Data of one language's file; each pattern belongs to the key of its name.
 
-    Args:
-        called: Names of the language, in itself and others, in lower case.
-        unspaced: True for a language without spaces between words.
-        writes: Finds a letter of the language's script; the other patterns run on such texts alone.
-        letters: Finds a letter that tells the language from the others of its script; None without such letters.
-        words: Finds the small words that tell the language.
-        asks: Finds a question without a question mark.
-        unasked: Finds a statement that looks like a question.
-        hollow: Words without information about anybody, such as "know".
-        unfinished: Finds the end of an unfinished sentence: "My name is".
-        tells_own: Finds the form of a statement with a word for oneself.
-        tells: Finds the form of a statement about others that counts without a name, number or date.
-        finite: Finds the form of a statement that counts with a name, number or date.
-        denies: Finds a negation: "not", "never", "no longer".
-        pleasantries: Words without lasting content, in any combination.
-        chatter: Matches whole sentences without lasting content.
-        requests: Matches the beginning of an order to the assistant.
-        may_request: The same where a statement about the user may begin alike.
-        forgets: Match a request to forget; the group `what` holds its object.
-        totality: Finds the words by which a request to forget means all about its object.
-        overview: Matches a request for everything in memory.
-        small_talk: Finds questions about the assistant.
-        sum_words: Words around a sum.
-        number_words: The words for 0, 1, 2 and so on, each in its forms.
-        stop: Stop words of questions.
-        unsearched: Stop words of full-text search.
-        endings: Endings in which forms of one word differ, in the order of trial.
-        same: A word -> the first word of its group, which answer each other's questions.
-        single: The first words of groups of which a person has one at a time.
-        cues: Patterns of phrases by name, see `statements.phrases`.
-        web: Patterns by their part in a question for the web.
-        fields: Names of a profile's fields, folded.
-        customer: Words for a customer and the customer's fields in a summary.
-        wording: The phrases of the keyless model.
+    A file without `wording` is no language to answer in: it has patterns for some of the keys only.
     """
 
-    code: str
-    called: frozenset[str]
-    unspaced: bool
-    writes: re.Pattern[str]
-    letters: re.Pattern[str] | None
-    words: re.Pattern[str]
-    asks: re.Pattern[str]
-    unasked: re.Pattern[str]
-    first_person: re.Pattern[str]
-    second_person: re.Pattern[str]
-    small_words: frozenset[str]
-    hollow: frozenset[str]
-    unfinished: re.Pattern[str]
-    tells_own: re.Pattern[str]
-    tells: re.Pattern[str]
-    finite: re.Pattern[str]
-    denies: re.Pattern[str]
-    pleasantries: frozenset[str]
-    chatter: re.Pattern[str]
-    requests: re.Pattern[str]
-    may_request: re.Pattern[str]
-    forgets: tuple[re.Pattern[str], ...]
-    forgets_last: re.Pattern[str]
-    totality: re.Pattern[str]
-    forgets_all: re.Pattern[str]
-    overview: re.Pattern[str]
-    small_talk: re.Pattern[str]
-    asks_time: re.Pattern[str]
-    sum_words: tuple[str, ...]
-    number_words: tuple[tuple[str, ...], ...]
-    stop: frozenset[str]
-    unsearched: frozenset[str]
-    endings: tuple[str, ...]
-    same: Mapping[str, str]
-    single: frozenset[str]
-    times: Mapping[str, Any]
-    cues: Mapping[str, list[str]]
-    web: Mapping[str, Any]
-    fields: Mapping[str, Any]
-    customer: Mapping[str, str]
-    wording: Mapping[str, str]
+    def __init__(self, code: str, data: Mapping[str, Any]) -> None:
+        self.code = code
+        self._data = data
+        self._typed_plain = str(data.get("typed_plain") or "").split()
+        # names of the language, in itself and others, in lower case
+        self.called = frozenset[str](data.get("called") or ())
+        self.unspaced = bool(data.get("unspaced"))
+        # the other patterns run on texts with a letter of its script alone; `letters` tell it from others of the script
+        self.writes = re.compile(data.get("writes") or "(?!)")
+        self.letters = re.compile(data["letters"], re.IGNORECASE) if data.get("letters") else None
+        self.words = self._any_word("words")
+        self.small_words = self._listed("words")
+        self.first_person = self._any_word("first_person")
+        self.second_person = self._any_word("second_person")
+        # words without information about anybody, such as "know"
+        self.hollow = self._listed("hollow")
+        # questions without a question mark, and statements that look like them
+        self.asks, self.unasked = self._one_of("asks"), self._one_of("unasked")
+        # the end of an unfinished sentence: "My name is"
+        self.unfinished = self._one_of("unfinished")
+        # forms of statements: about oneself; about others; about others with a name, a number or a date
+        self.tells_own, self.tells, self.finite = map(self._one_of, ("tells_own", "tells", "finite"))
+        self.denies = self._one_of("denies")
+        # words without lasting content in any combination, and whole sentences without
+        self.pleasantries = self._listed("pleasantries")
+        self.chatter = self._one_of("chatter")
+        # beginnings of an order to the assistant, and those that a statement about the user may have as well
+        self.requests, self.may_request = self._one_of("requests"), self._one_of("may_request")
+        # in each the group `what` holds the object
+        self.forgets = tuple(re.compile(source, re.IGNORECASE | re.VERBOSE) for source in self._sources("forgets"))
+        self.forgetting, self.forgets_last = self._one_of("forgetting"), self._one_of("forgets_last")
+        self.forgets_all, self.totality = self._one_of("forgets_all"), self._one_of("totality")
+        self.overview, self.small_talk = self._one_of("overview"), self._one_of("small_talk")
+        self.asks_time = self._one_of("asks_time")
+        self.sum_words: tuple[str, ...] = tuple(data.get("sum_words") or ())
+        # for 0, 1, 2 and so on, each in its forms; `_` in a word is a space
+        counted = str(data.get("number_words") or "").split()
+        self.number_words = tuple(tuple(one.replace("_", " ").split("/")) for one in counted)
+        # a ? marks words of questions only, a * those of searches only
+        stop = self._listed("stop")
+        self.stop = frozenset(word.rstrip("?") for word in stop if not word.endswith("*"))
+        self.unsearched = frozenset(word.rstrip("*") for word in stop if not word.endswith("?"))
+        # endings in which forms of one word differ, in the order of trial
+        self.endings = tuple(str(data.get("endings") or "").split())
+        # words that answer each other's questions, by the first of them; of some a person has one at a time
+        groups = {name: [line.split() for line in data.get(name) or ()] for name in ("same", "one_at_a_time")}
+        self.same = {word: group[0] for name in groups for group in groups[name] for word in group}
+        self.single = frozenset(group[0] for group in groups["one_at_a_time"])
+        self.times: dict[str, Any] = data.get("times") or {}
+        self.web: dict[str, Any] = data.get("web") or {}
+        self.fields: dict[str, Any] = data.get("fields") or {}
+        self.cues: dict[str, list[str]] = data.get("cues") or {}
+        self.customer: dict[str, str] = data.get("customer") or {}
+        self.wording: dict[str, str] = data.get("wording") or {}
 
     def asks_without_mark(self, sentence: str) -> bool:
         """Return true if the words of a sentence make a question of it."""
         return bool(self.asks.search(sentence)) and not self.unasked.search(sentence)
+
+    def _listed(self, name: str) -> frozenset[str]:
+        return frozenset(str(self._data.get(name) or "").split())
+
+    def _any_word(self, name: str) -> re.Pattern[str]:
+        words = sorted(self._listed(name), key=len, reverse=True)
+        return re.compile(either(map(re.escape, words), unspaced=self.unspaced), re.IGNORECASE)
+
+    def _one_of(self, name: str) -> re.Pattern[str]:
+        """Return the patterns under a name as one, which is faster: it runs on every sentence."""
+        sources = "|".join(f"(?:{source})" for source in self._sources(name)) or "(?!)"
+        return re.compile(sources, re.IGNORECASE | re.VERBOSE)
+
+    def _sources(self, name: str) -> list[str]:
+        found = list(self._data.get(name) or ())
+        # without diacritics words of other languages look alike: only beside one that is of no other
+        own = rf"^(?=[\x00-\x7f]*$)(?=.*\b(?:{'|'.join(self._typed_plain)})\b).*?"
+        return [*found, *(f"{own}(?:{unmarked(source)})" for source in found if self._typed_plain)]
 
 
 def languages_of(text: str) -> Iterator[Language]:
@@ -180,8 +173,7 @@ def language_of(text: str) -> Language:
     return _DEFAULT
 
 
-_KNOWN_SHARE = 0.25
-"""The least share of small words in a text that is written in a language."""
+_KNOWN_SHARE = 0.25  # the least share of small words in a text that is written in a language
 
 
 def denial_of(text: str) -> bool | None:
@@ -224,6 +216,12 @@ def other_language(text: str) -> str:
     return _outnumbered(folded, language_of(folded))
 
 
+def has_capital_nouns(text: str) -> bool:
+    """Return true for a text in a language that writes every noun with a capital."""
+    code = other_language(text)
+    return bool(code and FILES[code].get("capital_nouns"))
+
+
 def _outnumbered(folded: str, language: Language) -> str:
     """Return the code of the other language with more small words in a text than the given one; empty for none."""
     counts = {code: len(words.findall(folded)) for code, words in OTHERS.items()}
@@ -243,89 +241,9 @@ def length(text: str) -> float:
     return len(_WORD.findall(text)) + len(_UNSPACED.findall(text)) / 2
 
 
-def _read(file: Traversable) -> dict[str, Any]:
-    # the loader in C, where there is one, takes a tenth of the time
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    read: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - a safe one
-    return read
-
-
-class _File:
-    """The data of a language, read as words and patterns."""
-
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        self._data = data
-        self._typed_plain = str(data.get("typed_plain") or "").split()
-
-    def patterns(self, name: str) -> list[re.Pattern[str]]:
-        return [re.compile(source, re.IGNORECASE | re.VERBOSE) for source in self._sources(name)]
-
-    def one_of(self, name: str) -> re.Pattern[str]:
-        """Return the patterns under a name as one, which is faster: it runs on every sentence."""
-        either = "|".join(f"(?:{source})" for source in self._sources(name)) or "(?!)"
-        return re.compile(either, re.IGNORECASE | re.VERBOSE)
-
-    def listed(self, name: str) -> frozenset[str]:
-        return frozenset(str(self._data.get(name) or "").split())
-
-    def any_word(self, name: str) -> re.Pattern[str]:
-        """Return a pattern for the words under a name."""
-        words = sorted(self.listed(name), key=len, reverse=True)
-        # between letters without spaces there is no end of a word
-        bound = "" if self._data.get("unspaced") else r"\b"
-        return re.compile(f"{bound}(?:{'|'.join(map(re.escape, words)) or '(?!)'}){bound}", re.IGNORECASE)
-
-    def groups(self, name: str) -> list[list[str]]:
-        """Return the lines under a name, each as a list of words that count as one."""
-        return [line.split() for line in self._data.get(name) or ()]
-
-    def _sources(self, name: str) -> list[str]:
-        found = list(self._data.get(name) or ())
-        # without diacritics words of other languages look alike: only beside one that is of no other
-        own = rf"^(?=[\x00-\x7f]*$)(?=.*\b(?:{'|'.join(self._typed_plain)})\b).*?"
-        return [*found, *(f"{own}(?:{unmarked(source)})" for source in found if self._typed_plain)]
-
-
-def _load(code: str, data: Mapping[str, Any]) -> Language:
-    file = _File(data)
-    single = file.groups("one_at_a_time")
-    own: dict[str, Any] = {
-        "code": code,
-        "called": frozenset(data.get("called") or ()),
-        "unspaced": bool(data.get("unspaced")),
-        "writes": re.compile(data["writes"]),
-        "letters": re.compile(data["letters"], re.IGNORECASE) if data.get("letters") else None,
-        "words": file.any_word("words"),
-        "first_person": file.any_word("first_person"),
-        "second_person": file.any_word("second_person"),
-        "small_words": file.listed("words"),
-        "forgets": tuple(file.patterns("forgets")),
-        "sum_words": tuple(data.get("sum_words") or ()),
-        "number_words": tuple(number_words(data)),
-        # a ? marks those of questions only, a * those of searches only
-        "stop": frozenset(word.rstrip("?") for word in file.listed("stop") if not word.endswith("*")),
-        "unsearched": frozenset(word.rstrip("*") for word in file.listed("stop") if not word.endswith("?")),
-        "endings": tuple(str(data.get("endings") or "").split()),
-        "same": {word: group[0] for group in (*file.groups("same"), *single) for word in group},
-        "single": frozenset(group[0] for group in single),
-    }
-    as_listed = {"re.Pattern[str]": file.one_of, "frozenset[str]": file.listed}
-    others: dict[str, Any] = {
-        name: as_listed[field.type](name) if field.type in as_listed else data.get(name) or {}
-        for name, field in Language.__dataclass_fields__.items()
-        if name not in own
-    }
-    return Language(**own, **others)
-
-
-def number_words(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the number words of a file for 0, 1, 2 and so on, each in its forms; `_` in a word is a space."""
-    return (tuple(one.replace("_", " ").split("/")) for one in str(data.get("number_words") or "").split())
-
-
 def either(sources: Iterable[str], *, unspaced: bool) -> str:
     """Return the source of a pattern for any of the sources, whole words where there are spaces."""
-    found = "|".join(sources)
+    found = "|".join(sources) or "(?!)"
     # between letters without spaces there is no end of a word
     return f"(?:{found})" if unspaced else rf"\b(?:{found})\b"
 
@@ -335,24 +253,23 @@ def _read_all() -> dict[str, dict[str, Any]]:
     files = sorted((file for file in found if _FILE.fullmatch(file.name)), key=lambda file: file.name)
     # where nothing else decides between two, it is the default
     files.sort(key=lambda file: file.name != f"{DEFAULT}.yaml")
-    return {file.name.removesuffix(".yaml"): _read(file) for file in files}
+    # the loader in C, where there is one, takes a tenth of the time
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return {
+        file.name.removesuffix(".yaml"): yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506
+        for file in files
+    }
 
 
 FILES: Mapping[str, Mapping[str, Any]] = _read_all()
-"""Contents of each file by the code of its language; some have only the parts for `lowering` and `shared`."""
+"""Contents of each file by the code of its language; some have only the parts that need no keyless model."""
 
-LANGUAGES = tuple(_load(code, data) for code, data in FILES.items() if "wording" in data)
-"""The languages of the keyless model."""
-
+EVERY = tuple(Language(code, data) for code, data in FILES.items())  # the languages with a file
+LANGUAGES = tuple(one for one in EVERY if one.wording)  # the languages of the keyless model
 _DEFAULT = LANGUAGES[0]
 
-OTHERS = {
-    code: _File(data).any_word("words") for code, data in FILES.items() if "wording" not in data and data.get("words")
-}
+OTHERS = {one.code: one.words for one in EVERY if not one.wording and one.small_words}
 """The small words of the languages without a keyless model, by code."""
-
-FORGETTING = tuple(_File(data).one_of("forgetting") for data in FILES.values())
-"""Patterns of words that ask to forget, one of each language with a file."""
 
 
 def words_under(name: str) -> frozenset[str]:

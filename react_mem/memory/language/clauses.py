@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from react_mem.memory.language import UNSPACED, length
+from react_mem.memory.language.hedging import asks_from
 from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.language.sentence_ends import begins_anew, bounded
-from react_mem.memory.language.shared import asks_from
 from react_mem.memory.language.statements import is_question, is_request, says_something, sentences
 
-MAX_CLAUSE = 400
-"""Characters; a longer clause is cut where a word ends."""
-
+MAX_CLAUSE = 400  # characters; a longer clause is cut where a word ends
 _EMOTICON = r"(?<!\w)[:;=xX8][-'^o]?[()DPp3|/\\]+(?!\w)|(?<=\s)[)(]{2,}|(?<=\w)[)]{2,}|[=:]\){2,}"
 _SYMBOL = r"[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+"
 _FEELING = re.compile(
@@ -34,8 +32,7 @@ _FEELING = re.compile(
 The sign of a thing (a cat, a heart, an arrow) stands beside its word or in its place.
 """
 
-_HALF = 3
-"""Words that may be only the topic of a sentence: "My cat 😊 is called Mimi"."""
+_HALF = 3  # words that may be only the topic of a sentence: "My cat 😊 is called Mimi"
 
 _JOINT = re.compile(
     rf",\s+|,(?=[{UNSPACED}])|[，；]|(?<=[\u3041-\u309f])、|;\s+|:\s+|：|\s[-–—]\s|—|\s(?=\()|(?=（)|(?<=\))\s|(?<=）)"
@@ -52,19 +49,15 @@ _QUOTATION = re.compile(
 _QUOTED = 0.8
 """Share of a clause between quotation marks that makes a quotation of it, and not a title or a motto in a sentence."""
 
-_LOOK = 120
-"""Characters read on either side of a joint."""
+_LOOK = 120  # characters read on either side of a joint
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A part of a sentence.
+    """A part of a sentence, with the number of that within the message.
 
-    Args:
-        sentence: The number of its sentence within the message.
-        asks: True at the end of a sentence with a question mark, whatever marks stand behind that.
-        quoted: True if nearly all of it stands between quotation marks: a quotation, or words as such.
-        spaced: True if white space stands before it.
+    `asks` is true at the end of a sentence with a question mark, whatever marks stand behind that, `quoted` if nearly
+    all of the part stands between quotation marks, `spaced` if white space stands before it.
     """
 
     text: str

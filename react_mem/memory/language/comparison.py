@@ -20,20 +20,12 @@ _WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
-_COMMON_START = 4
-"""Letters shared by two forms of a word: "live" and "lives", "reise" and "reisen"."""
-
+_COMMON_START = 4  # letters shared by two forms of a word: "live" and "lives", "reise" and "reisen"
 _SPACED = tuple(one for one in LANGUAGES if not one.unspaced)
 
-_MIN_LINK = 4
-"""Least letters of a linking word: in a language without a file shorter words are mostly function words."""
-
-_STEM = 5
-"""Letters of a linking word that count: "allergic" and "allergy"."""
-
-_ENDING = 3
-"""Letters in which forms of a word may differ beyond the shared start: "live" and "living"."""
-
+_MIN_LINK = 4  # least letters of a linking word: in a language without a file shorter words are mostly function words
+_STEM = 5  # letters of a linking word that count: "allergic" and "allergy"
+_ENDING = 3  # letters in which forms of a word may differ beyond the shared start: "live" and "living"
 _NAME_START = 0.6
 """Share of a name that its forms begin with: "Japan" and "Japanese" are one, "Hanoi" and "Hanover" are two."""
 
@@ -151,9 +143,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 class Vocabulary:
     """The words of some texts, in any form; two neighbours may be one word: "Hanoi" is Hà Nội.
 
-    Args:
-        texts: The texts.
-        names: True to look up names: fewer words count as forms of one.
+    Where `names` are looked up, fewer words count as forms of one.
     """
 
     def __init__(self, texts: Iterable[str], *, names: bool = False) -> None:

@@ -12,9 +12,7 @@ import unicodedata
 from react_mem.memory.language import LANGUAGES, UNSPACED, Language, language_of, languages_of, other_language
 from react_mem.memory.language.folding import has_words
 
-_MAX_CHARS = 400
-"""A longer sentence is prose, not chat: it is kept as it is."""
-
+_MAX_CHARS = 400  # a longer sentence is prose, not chat: it is kept as it is
 _QUOTED = re.compile(r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|‘[^‘’]+’|«[^«»]+»|「[^「」]+」|『[^『』]+』")
 # without the letters of scripts that put no space before and behind it
 _PART = rf"[^\s@{UNSPACED}\u3000-\u303f\uff00-\uffef]"
@@ -31,9 +29,7 @@ _LABELLED = re.compile(r"^[^\s:：][^:：]{0,40}[:：]\s*\S")
 _LETTER = re.compile(r"[^\W\d_]")
 
 _MIN_WORDS = 3
-_MIN_LETTERS = 6
-"""Least words, or letters of a script without spaces, of a statement in a language without a file."""
-
+_MIN_LETTERS = 6  # least words, or letters of a script without spaces, of a statement in a language without a file
 _FUNCTION_WORDS = {one.code: one.stop | one.pleasantries | one.hollow for one in LANGUAGES}
 _SPACED_FUNCTION_WORDS = frozenset().union(*(_FUNCTION_WORDS[one.code] for one in LANGUAGES if not one.unspaced))
 
@@ -53,8 +49,11 @@ def declares(sentence: str) -> bool:
     """
     if len(sentence) > _MAX_CHARS:
         return has_words(sentence)
-    if sentence.rstrip().endswith((":", "：")) and not declares(_before_lead(sentence)):
-        return False
+    if sentence.rstrip().endswith((":", "：")):
+        # the last clause only introduces the text behind it
+        ends = [found.start() for found in _CLAUSE_END.finditer(sentence)]
+        if not ends or not declares(sentence[: ends[-1]].strip()):
+            return False
     # what is quoted, and an address, tells by its words nothing of the sentence, and stands in it as a number does
     text = _ADDRESS.sub(_VALUE, unicodedata.normalize("NFC", sentence))
     bare = _END.sub("", _QUOTED.sub(_VALUE, text).strip())
@@ -62,10 +61,9 @@ def declares(sentence: str) -> bool:
         return False
     language = language_of(bare)
     known = language.writes.search(bare) and any(_is_known(one, bare) for one in languages_of(bare))
-    known = known and not other_language(bare)
-    if not known:
+    if not known or other_language(bare):
         return has_structure(text)
-    told = _telling(text)
+    told = [word for word in _WORD.findall(_CLITIC.sub(" ", text)) if word.casefold() not in _SPACED_FUNCTION_WORDS]
     if not told or (language.unfinished.search(bare) and not ends_in_name(bare)):
         return False
     own = any(one.first_person.search(bare) for one in languages_of(bare))
@@ -91,18 +89,6 @@ def ends_in_name(text: str) -> bool:
     return bool(before) and last[:1].isupper() and not own and not text.isupper()
 
 
-def _before_lead(sentence: str) -> str:
-    """Return the clauses before a last one that only introduces the text behind it; empty for none."""
-    ends = [found.start() for found in _CLAUSE_END.finditer(sentence)]
-    return sentence[: ends[-1]].strip() if ends else ""
-
-
-def _telling(text: str) -> list[str]:
-    """Return the words of a text that are not function words of a language with a file."""
-    words = _WORD.findall(_CLITIC.sub(" ", text))
-    return [word for word in words if word.casefold() not in _SPACED_FUNCTION_WORDS]
-
-
 def _has_name(text: str, told: list[str]) -> bool:
     """Return true if a telling word has a capital, though no sentence begins there."""
     begun = _WORD.search(text)
@@ -119,9 +105,5 @@ def has_structure(text: str) -> bool:
 
 def _is_known(language: Language, text: str) -> bool:
     """Return true if a text has a word of a language: the script alone does not tell it."""
-    if language.unspaced:
-        return True
-    return any(
-        word.casefold() in _FUNCTION_WORDS[language.code] | language.small_words
-        for word in _WORD.findall(_CLITIC.sub(" ", text))
-    )
+    known = _FUNCTION_WORDS[language.code] | language.small_words
+    return language.unspaced or any(word.casefold() in known for word in _WORD.findall(_CLITIC.sub(" ", text)))

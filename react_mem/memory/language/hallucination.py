@@ -14,40 +14,26 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
-from itertools import chain, filterfalse
+from itertools import chain
 
-from react_mem.memory.language import FILES, LANGUAGES, known_language, other_language
+from react_mem.memory.language import LANGUAGES, has_capital_nouns, known_language, other_language
 from react_mem.memory.language.comparison import Vocabulary, content_words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.statements import sentences
 
 # Language identification without a model: whether a text is in the language of some others.
 
-_DENSE_SCRIPTS = ("HAN", "KANA", "HANGUL")
-"""One letter of these carries about as much as two of an alphabet."""
-
-_MIN_SCRIPT = 0.2
-"""Least share of a conversation in a script for a text in that script to belong to it."""
-
-_MIN_KANA = 0.1
-"""Least share of kana in Japanese; Chinese has none."""
-
-_MIN_HAN = 6
-"""Least characters without kana that are not Japanese."""
-
-_SPOKEN = 0.12
-"""Least share of small words in a text of a language."""
-
-_HEARD = 0.04
-"""The same in a conversation held in several languages."""
-
+_DENSE_SCRIPTS = ("HAN", "KANA", "HANGUL")  # one letter of these carries about as much as two of an alphabet
+_MIN_SCRIPT = 0.2  # least share of a conversation in a script for a text in that script to belong to it
+_MIN_KANA = 0.1  # least share of kana in Japanese; Chinese has none
+_MIN_HAN = 6  # least characters without kana that are not Japanese
+_SPOKEN = 0.12  # least share of small words in a text of a language
+_HEARD = 0.04  # the same in a conversation held in several languages
 _TERSE = 0.25
 """The same with short small words counted, which other languages share: "Plan a trip to Hue" has no others."""
 
 _MIN_TELLING = 2
-_MIN_WORDS = 12
-"""Least words for those shares to mean something."""
-
+_MIN_WORDS = 12  # least words for those shares to mean something
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -69,7 +55,12 @@ class Speech:
     def has(self, text: str) -> bool:
         """Return true if a text is in this language, as far as script and small words tell."""
         text = unicodedata.normalize("NFKC", text)
-        return self._same_script(_scripts(text)) and _same_words(_Words.of(text), self._words)
+        if not self._same_script(_scripts(text)):
+            return False
+        one, other = _Words.of(text), self._words
+        return one.language == other.language or (
+            (not one.language or other.has(one.language)) and (not other.language or one.has(other.language))
+        )
 
     def _same_script(self, mine: Counter[str]) -> bool:
         theirs = self._scripts
@@ -116,12 +107,6 @@ class _Words:
         return some or self.small[language] >= _TERSE * self.count
 
 
-def _same_words(one: _Words, other: _Words) -> bool:
-    return one.language == other.language or (
-        (not one.language or other.has(one.language)) and (not other.language or one.has(other.language))
-    )
-
-
 def _small_words(words: Iterable[str]) -> Counter[str]:
     return Counter(language for word in words for language in _SPEAKS.get(word, ()))
 
@@ -162,31 +147,22 @@ _NAME = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
 _SPELT = {word: str(number) for one in LANGUAGES for number, words in enumerate(one.number_words) for word in words}
 _NO_NAMES = {"i", "user", "assistant", "agent", "ai", *map(fold, (*calendar.month_name, *calendar.day_name))}
 
-_MAX_CAPITALS = 0.4
-"""Share of capitalised words above which capitals mark no names, as in headlines and shouting."""
-
+_MAX_CAPITALS = 0.4  # share of capitalised words above which capitals mark no names, as in headlines and shouting
 _MAX_NOUNS = 0.2
 """Share of capitalised words without a capitalised neighbour above which every noun has a capital, as in German."""
 
-_MIN_JUDGED = 12
-"""Least words for those shares to mean something."""
-
+_MIN_JUDGED = 12  # least words for those shares to mean something
 _NEAR_DAYS = 7
 """Days around a message that "last Friday" and "next Tuesday" may mean; a message may be dated by its neighbours."""
 
-_MIN_SHARE = 0.25
-"""Least share of a sentence's words in its sources: a sentence about another subject has fewer."""
-
-_MIN_SHARED = 5
-"""Least words for that share to mean something."""
+_MIN_SHARE = 0.25  # least share of a sentence's words in its sources: a sentence about another subject has fewer
+_MIN_SHARED = 5  # least words for that share to mean something
 
 
 class Told:
     """Sources against which derived texts are checked, read once in linear time; keep it off the event loop.
 
-    Args:
-        texts: The sources.
-        at: Their times: a derived text may give the dates that "today" and "last Friday" mean.
+    A derived text may give the dates that "today" and "last Friday" mean at the times `at` of the sources.
     """
 
     def __init__(self, texts: Iterable[str], at: Iterable[datetime] = ()) -> None:
@@ -199,7 +175,12 @@ class Told:
         >>> Told(["We meet Lan in Hue at 7:30."]).invented("They meet Lan in Paris at 8:30.")
         ['Paris', '8:30']
         """
-        return [*self._unknown_names(text), *unknown_numbers(text, self._values)]
+        capitals = self._capitals
+        if capitals is None:
+            # so little was said that the text itself tells as much of its language
+            capitals = marks_names("\n".join([*self._texts, text]))
+        unknown = [name for name in names(text, capitals) if self._named.missing(name)]
+        return [*unknown, *unknown_numbers(text, self._values)]
 
     def bears_out(self, sentence: str) -> bool:
         """Return true if a sentence can come from the sources: its names, numbers, language and words."""
@@ -240,13 +221,6 @@ class Told:
     def _capitals(self) -> bool | None:
         return marks_names("\n".join(self._texts))
 
-    def _unknown_names(self, text: str) -> list[str]:
-        capitals = self._capitals
-        if capitals is None:
-            # so little was said that the text itself tells as much of its language
-            capitals = marks_names("\n".join([*self._texts, text]))
-        return [name for name in names(text, capitals) if self._named.missing(name)]
-
 
 def names(text: str, capitals: bool | None = None) -> list[str]:
     """Return the names in a text, each once, in order; `capitals` tells if capitals mark names (None: see the text).
@@ -256,7 +230,9 @@ def names(text: str, capitals: bool | None = None) -> list[str]:
     >>> names("Der Nutzer plant eine Reise.", capitals=False)
     []
     """
-    found = {fold(word): word for word in _capitals(text) if fold(re.split("['’]", word)[0]) not in _NO_NAMES}
+    within = (word for one in sentences(unicodedata.normalize("NFC", text)) for word in _NAME.findall(one)[1:])
+    written = [word for word in within if word[0].isupper()]
+    found = {fold(word): word for word in written if fold(re.split("['’]", word)[0]) not in _NO_NAMES}
     if capitals is None and found:
         capitals = marks_names(text)
     return [] if capitals is False else list(found.values())
@@ -282,13 +258,10 @@ def marks_names(text: str) -> bool | None:
             before = capital
     if words < _MIN_JUDGED:
         return None
-    return capitals <= _MAX_CAPITALS * words and (single <= _MAX_NOUNS * words or _gives_capitals_to_names(text))
-
-
-def _gives_capitals_to_names(text: str) -> bool:
-    """Return true if a text is in a language that capitalises names alone."""
-    other = other_language(text)
-    return not FILES[other].get("capital_nouns") if other else known_language(text) is not None
+    if capitals > _MAX_CAPITALS * words or single <= _MAX_NOUNS * words:
+        return capitals <= _MAX_CAPITALS * words
+    # many capitals are names in a language that capitalises names alone
+    return not has_capital_nouns(text) and (bool(other_language(text)) or known_language(text) is not None)
 
 
 def numbers(text: str) -> list[str]:
@@ -315,27 +288,16 @@ def values(text: str) -> set[str]:
     found = {_joined(run) for run in _RUN.findall(digits)}
     for part in _PART.findall(digits):
         found |= {_value(part), *(_value(one) for one in _DIGITS.findall(part))}
-    spelt = (_SPELT[word] for word in _WORD.findall(text.casefold()) if word in _SPELT)
-    return found.union(spelt, _single(text))
-
-
-def _single(text: str) -> Iterator[str]:
-    """Yield the numbers of single characters, such as 三 and ½."""
-    for letter in filterfalse(str.isascii, set(text)):
-        value = unicodedata.numeric(letter, -1.0)
-        if value >= 0 or letter in _SPELT:
-            yield _SPELT.get(letter, f"{value:g}")
+    found |= {_SPELT[word] for word in _WORD.findall(text.casefold()) if word in _SPELT}
+    # single characters, such as 三 and ½
+    single = ((letter, unicodedata.numeric(letter, -1.0)) for letter in set(text) if not letter.isascii())
+    return found | {_SPELT.get(letter, f"{value:g}") for letter, value in single if value >= 0 or letter in _SPELT}
 
 
 def _digits(text: str) -> str:
     """Return a text with the digits of every script written alike."""
     plain = unicodedata.normalize("NFKC", text)
     return plain if plain.isascii() else "".join(str(int(c)) if c.isdecimal() else c for c in plain)
-
-
-def _capitals(text: str) -> Iterator[str]:
-    for sentence in sentences(unicodedata.normalize("NFC", text)):
-        yield from (word for word in _NAME.findall(sentence)[1:] if word[0].isupper())
 
 
 def _value(number: str) -> str:

@@ -18,12 +18,11 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from react_mem.memory.language import FILES, known_language, languages_of, length, other_language
+from react_mem.memory.language import FILES, has_capital_nouns, known_language, languages_of, length, other_language
 from react_mem.memory.language.declarations import declares, ends_in_name, has_structure
 from react_mem.memory.language.folding import has_words
-from react_mem.memory.language.lowering import is_condition
+from react_mem.memory.language.hedging import JOINING, asks_from, has_sign
 from react_mem.memory.language.sentence_ends import begins_anew, ends_sentence, is_code, split_line
-from react_mem.memory.language.shared import asks_from, joins
 
 # Parts of sentences, as a line has them: whether one stands by itself or waits for more, as far as words show it.
 
@@ -47,12 +46,6 @@ class SentencePart:
     def first_letter(self) -> str:
         """The first character behind opening marks; empty without one."""
         return self.bare[:1]
-
-    @property
-    def ends_short(self) -> bool:
-        """Return true for a short last word in small letters, as words of grammar are in most languages."""
-        *_, last = self.words.split() or [""]
-        return len(last) <= _SHORT and last.isalpha() and last.islower() and last.isascii()
 
     @cached_property
     def says_nothing(self) -> bool:
@@ -83,13 +76,13 @@ class SentencePart:
     def stands(self) -> bool:
         """Return true for a complete statement, question or request that waits for nothing more."""
         last = _CLAUSE_END.split(self.words)[-1]
-        if self.runs_on or self.depends or self._begins_a_part(last.lstrip(_OPENING)) or is_condition(last):
+        if self.runs_on or self.depends or self._begins_a_part(last.lstrip(_OPENING)) or has_sign(last, "conditions"):
             return False
         return declares(self.words) or self.asks
 
     def _begins_a_part(self, bare: str) -> bool:
         first = re.match(r"[^\W_]+", bare)
-        return bool(first and joins(first[0])) or any(begins.match(bare) for begins, _ in self._halves)
+        return bool(first and first[0].casefold() in JOINING) or any(begins.match(bare) for begins, _ in self._halves)
 
     @cached_property
     def _halves(self) -> Sequence[tuple[re.Pattern[str], re.Pattern[str]]]:
@@ -112,15 +105,9 @@ _HALVES = {code: _halves(data) for code, data in FILES.items() if "runs_on" in d
 
 _BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
-_MIN_WIDTH = 20
-"""Least columns that text is wrapped at."""
-
-_LOOK = 200
-"""Characters read on either side of a break."""
-
-_FEW = 2
-"""A statement on a line of its own has more words; two letters of a script without spaces are one."""
-
+_MIN_WIDTH = 20  # least columns that text is wrapped at
+_LOOK = 200  # characters read on either side of a break
+_FEW = 2  # a statement on a line of its own has more words; two letters of a script without spaces are one
 _MOST = 50
 """Breaks of a text whose words are parsed, a third of a millisecond each; behind them the next beginning decides."""
 
@@ -270,7 +257,7 @@ class _Paragraph:
         """Return true if each of several lines begins with a capital, in a language that capitalises names alone."""
         if len(self.lines) <= 2 or not all(SentencePart(line).first_letter.isupper() for line in self.lines):
             return False
-        return not _has_capital_nouns(" ".join(self.lines)[: 2 * _LOOK])
+        return not has_capital_nouns(" ".join(self.lines)[: 2 * _LOOK])
 
     def _is_apart(self, place: int, before: str, line: str) -> bool:
         """Return true if a line is separate from the text before it, where no sentence ends."""
@@ -314,15 +301,12 @@ class _Paragraph:
             # where a subject is mostly left out, what has a predicate is a statement
             return said.stands and declares(following.words)
         both = f"{said.words} {following.words}"
-        if begins_anew(said.bare) or known_language(both) is not None or _has_capital_nouns(both):
+        if begins_anew(said.bare) or known_language(both) is not None or has_capital_nouns(both):
             return False
-        # in a language of which nobody has told how its statements begin
-        return is_new and has_structure(following.words) and has_structure(said.words) and not said.ends_short
-
-
-def _has_capital_nouns(text: str) -> bool:
-    code = other_language(text)
-    return bool(code and FILES[code].get("capital_nouns"))
+        # in a language of which nobody has told how its statements begin; short words in small letters are of grammar
+        *_, last = said.words.split() or [""]
+        ends_short = len(last) <= _SHORT and last.isalpha() and last.islower() and last.isascii()
+        return is_new and has_structure(following.words) and has_structure(said.words) and not ends_short
 
 
 def _first_word(line: str) -> str:
@@ -340,8 +324,7 @@ def _between(before: str, after: str) -> str:
     if _ENDS_IN_MARK.search(before) or (_ENDS_UNSPACED.search(before) and _BEGINS_UNSPACED.match(after)):
         return ""
     first = re.match(r"[^\W_]+", after)
-    return "" if _HYPHENATED.search(before) and first and not joins(first[0]) else " "
+    return "" if _HYPHENATED.search(before) and first and first[0].casefold() not in JOINING else " "
 
 
-_AT_END = 4
-"""Characters at the end of a line that decide its separator."""
+_AT_END = 4  # characters at the end of a line that decide its separator

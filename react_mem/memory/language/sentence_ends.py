@@ -37,8 +37,7 @@ _BEGINS = re.compile(
 _ORDINAL = re.compile(rf"(?:^|\s)(?:{_listed('before_ordinals')})\s\d{{1,2}}$", re.IGNORECASE)
 """A number with a full stop that is no end: "am 17. Juni"."""
 
-_LOOK_AHEAD = 40
-"""Characters behind a full stop that show the beginning of a statement."""
+_LOOK_AHEAD = 40  # characters behind a full stop that show the beginning of a statement
 _SOMETHING = re.compile(r"\S")
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
 
@@ -125,11 +124,8 @@ def bounded(sentence: str, limit: int = MAX_INDEXED_CHARS) -> Iterator[str]:
 
 # Telling program text that stands without a fence from what people say: lines that no sentence looks like.
 
-_LOOKED_AT = 300
-"""Characters read of a line: code shows at its beginning."""
-
-_CODE_SHARE = 3
-"""One code line in so many makes the whole paragraph code, from two code lines on."""
+_LOOKED_AT = 300  # characters read of a line: code shows at its beginning
+_CODE_SHARE = 3  # one code line in so many makes the whole paragraph code, from two code lines on
 
 _CODE = re.compile(
     r"""^\s*(?:

@@ -13,10 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-Span = tuple[int, int]
-"""Start and end of a stretch of a text."""
-
-
+Span = tuple[int, int]  # start and end of a stretch of a text
 MARK = re.compile('[`@:：\n\r\u2028<>＞“”„«»‹›「」『』‘’"]|~~~|([-_=*—–─━－])\\1\\1')
 """The marks of all kinds below: a text without any of them, as most are, shows nothing."""
 
@@ -147,8 +144,7 @@ _TAG = re.compile(r"<(?:/|(?<!\w<))([A-Za-z][\w:-]*)(?:\s[^<>]*|/)?>")
 _FORMATTING = {"a", "b", "code", "em", "i", "kbd", "mark", "s", "small", "span", "strong", "sub", "sup", "u"}
 _BLOCKS = {"article", "blockquote", "body", "div", "form", "html", "main", "ol", "pre", "script", "section", "style"}
 _BLOCKS |= {"table", "ul"}
-_MIN_TAGS = 3
-"""Tags that make a pasted page; one or two are an aside."""
+_MIN_TAGS = 3  # tags that make a pasted page; one or two are an aside
 
 
 def pages(text: str) -> Iterator[Span]:
@@ -173,8 +169,7 @@ _SEVERAL = re.compile(r"[.!?…؟۔।]\s+\S|\n\s*\S")
 _SEVERAL_UNSPACED = re.compile(r"[。！？]\S")
 _MIN_CHARS = 20
 _MIN_CHARS_UNSPACED = 10
-_LONG = 200
-"""A quotation of so many characters is somebody's text, however few sentences it has."""
+_LONG = 200  # a quotation of so many characters is somebody's text, however few sentences it has
 
 
 def quotations(text: str) -> Iterator[Span]:

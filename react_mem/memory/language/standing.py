@@ -8,35 +8,28 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from react_mem.memory.language import FILES, length
 from react_mem.memory.language.folding import edges, has_words
+from react_mem.memory.language.hedging import assents, is_denied
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.shared import assents, is_denied
 from react_mem.memory.language.statements import cue, is_pleasantry, is_question, sentences, speaks_of_self
 
 Kind = Literal["instruction", "preference"]
 
 MAX_TOPIC_CHARS = 200
-_READ_CHARS = 4_000
-"""Characters read at either end of a message: a longer one is pasted."""
-
-_SENTENCE_CHARS = 400
-"""Characters read of a sentence."""
+_READ_CHARS = 4_000  # characters read at either end of a message: a longer one is pasted
+_SENTENCE_CHARS = 400  # characters read of a sentence
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A standing instruction or preference.
+    """A standing instruction or preference, word for word.
 
-    Args:
-        kind: Instruction or preference.
-        said: The sentence, word for word.
-        topic: Its subject, in lower case: "deadlines" of "... when I ask about deadlines", or the preferred thing;
-            empty for everything.
+    Its topic, in lower case, is "deadlines" of "... when I ask about deadlines", or the preferred thing; empty for all.
     """
 
     kind: Kind
@@ -67,8 +60,8 @@ def standing_in(text: str) -> Standing | None:
     for sentence in sentences(own_words_in(shown)):
         folded = _folded(sentence[:_SENTENCE_CHARS]).strip(" \t\n-*•\"'“”‘’.!…。！")
         if not is_question(sentence) and _INSTRUCTS.search(folded):
-            return Standing("instruction", sentence, _topic(folded))
-        if preference is None and (preferred := _preferred(folded)) is not None:
+            return Standing("instruction", sentence, next(filter(None, _topics(_TOPICS, folded)), ""))
+        if preference is None and (preferred := next(_topics(_PREFERRED, folded), None)) is not None:
             preference = Standing("preference", sentence, preferred)
     return preference
 
@@ -96,18 +89,9 @@ def _folded(text: str) -> str:
     return re.sub(r"[ \t]+", " ", unicodedata.normalize("NFC", text).casefold())
 
 
-def _topic(folded: str) -> str:
-    found = (match["topic"] for topic in _TOPICS if (match := topic.search(folded)))
-    return next(filter(None, map(_cut, found)), "")
-
-
-def _preferred(folded: str) -> str | None:
-    found = (match["topic"] for topic in _PREFERRED if (match := topic.search(folded)))
-    return next(map(_cut, found), None)
-
-
-def _cut(topic: str) -> str:
-    return topic.strip(" ,;.!?，。！？、")[:MAX_TOPIC_CHARS]
+def _topics(patterns: Sequence[re.Pattern[str]], folded: str) -> Iterator[str]:
+    found = (match["topic"] for pattern in patterns if (match := pattern.search(folded)))
+    return (topic.strip(" ,;.!?，。！？、")[:MAX_TOPIC_CHARS] for topic in found)
 
 
 def _listed(name: str) -> list[str]:
@@ -148,8 +132,7 @@ def preferred_in(text: str) -> Sequence[str]:
 
 _LEAD = re.compile(r"\s*([^,，、،;；:：.!?。！？\n]{1,40})[,，、،]\s*(?=\S)")
 _OPEN_END = " \t\n,，、،;；:：–—-"
-_LEAD_WORDS = 2
-"""Words of an answer in front of a statement, at most."""
+_LEAD_WORDS = 2  # words of an answer in front of a statement, at most
 
 
 def as_stated(clause: str) -> str:

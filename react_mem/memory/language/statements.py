@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Literal
 
-from react_mem.memory.language import FORGETTING, LANGUAGES, either, languages_of, length
+from react_mem.memory.language import EVERY, LANGUAGES, either, languages_of, length, patterns_under
 from react_mem.memory.language.declarations import declares
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS, edges, has_words, normalise
+from react_mem.memory.language.hedging import has_sign, is_hypothetical
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
-from react_mem.memory.language.lowering import is_condition, is_hypothetical
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.sentence_ends import bounded, lines_without_code, split_line
 
@@ -24,11 +24,8 @@ _MAX_PLEASANTRY_WORDS = 6
 _LAUGHTER = re.compile(r"(\w{1,3}?)\1{2,}\w?")
 """Something short again and again, in any language: "hahaha", "jajaja", "哈哈哈"."""
 
-_END_CHARS = 20_000
-"""Characters read at each end of a long text for a few statements: many times a model's share."""
-
-_ASKING_CHARS = 200
-"""A question shows at its beginning or its end; reading further costs time on long text."""
+_END_CHARS = 20_000  # characters read at each end of a long text for a few statements: many times a model's share
+_ASKING_CHARS = 200  # a question shows at its beginning or its end; reading further costs time on long text
 
 
 def sentences(text: str) -> list[str]:
@@ -39,7 +36,8 @@ def sentences(text: str) -> list[str]:
     >>> sentences("I paid 3.5 dollars to Dr. Lan, e.g. on example.com. Tôi vui!\nYes")
     ['I paid 3.5 dollars to Dr. Lan, e.g. on example.com.', 'Tôi vui!', 'Yes']
     """
-    return list(_sentences(text))
+    lines = unwrapped(text).splitlines()
+    return [piece for line in lines for sentence in split_line(line) for piece in bounded(sentence)]
 
 
 def is_question(sentence: str) -> bool:
@@ -120,7 +118,7 @@ def has_word_to_forget(text: str) -> bool:
     (True, False)
     """
     folded = unicodedata.normalize("NFC", text)
-    return any(pattern.search(folded) for pattern in FORGETTING)
+    return any(language.forgetting.search(folded) for language in EVERY)
 
 
 def to_forget(sentence: str) -> str:
@@ -229,10 +227,6 @@ def ends_of(text: str) -> tuple[str, ...]:
     return head[: ends[-1]], tail[first.end() :] if first else tail
 
 
-def _sentences(text: str) -> Iterator[str]:
-    return (p for line in unwrapped(text).splitlines() for sentence in split_line(line) for p in bounded(sentence))
-
-
 def _statements(text: str) -> Iterator[str]:
     for line in unwrapped_lines(lines_without_code(text)):
         for sentence in split_line(line):
@@ -246,7 +240,7 @@ def before_question(question: str) -> str:
     commas = [match.start() for match in re.finditer(r"[,;:–—]\s|\s-\s|[，；：、]", question)]
     head = question[: commas[-1]].strip() if commas else ""
     # Three words are the least that says something: "I am vegetarian". "In 2019" and "Hi An" say nothing alone.
-    told = length(head) > 2 and speaks_of_self(head) and not is_question(head) and not is_condition(head)
+    told = length(head) > 2 and speaks_of_self(head) and not is_question(head) and not has_sign(head, "conditions")
     return head if told else ""
 
 
@@ -320,3 +314,66 @@ def listed(topic: Literal["web", "fields"], name: str) -> list[str]:
     """Return the entries under a topic in all files: patterns, or lines of words."""
     found = [getattr(one, topic).get(name, ()) for one in LANGUAGES]
     return [entry for one in found for entry in ([one] if isinstance(one, str) else one)]
+
+
+# Cues of a whole message: a decision, a question about a whole conversation, a question about the past.
+
+_DECISION_CHARS = 4_000  # characters read: a decision is a short message or the beginning of a long one
+_MOST_CHARS = 600  # a longer text brings its own context
+_MAX_QUESTION = 2_000
+
+_SETTLES, _WHOLE = patterns_under("settles"), patterns_under("whole")
+_LENGTH, _OF_A_THING, _PAST = cue("no_past"), cue("past_of_a_thing"), cue("past")
+
+
+def settles(text: str) -> bool:
+    """Return true for a message that closes or decides something; quotations and questions decide nothing.
+
+    >>> settles("OK, let's go with PostgreSQL."), settles("Chốt phương án hai nhé."), settles("Have we decided yet?")
+    (True, True, False)
+    """
+    said = _plain_own_words(text[:_DECISION_CHARS])
+    return any(
+        one["says"].search(sentence) and not one["open"].search(sentence)
+        for sentence in sentences(said)
+        if not is_question(sentence)
+        for one in _SETTLES
+    )
+
+
+def asks_whole(text: str) -> bool:
+    """Return true for a question about everything the user said, and not about one thing.
+
+    It says so by itself, or asks for an order, a count, a list or a summary of the user's own.
+
+    >>> asks_whole("In what order did I mention my jobs?"), asks_whole("In what order should I install these?")
+    (True, False)
+    >>> asks_whole("Tóm tắt những gì tôi đã kể"), asks_whole("我抱怨过房东多少次？"), asks_whole("Where do I live?")
+    (True, True, False)
+    """
+    if len(text) > _MOST_CHARS:
+        return False
+    said = " ".join(_plain_own_words(text).split())
+    return any(
+        one["itself"].search(said) or (one["asked"].search(said) and one["own"].search(one["favour"].sub(" ", said)))
+        for one in _WHOLE
+        if not one["other"].search(said)
+    )
+
+
+def asks_about_the_past(question: str) -> bool:
+    """Return true for a question about a former state: "where did I live before?".
+
+    >>> asks_about_the_past("Where did I live before?"), asks_about_the_past("Where do I live?")
+    (True, False)
+    >>> asks_about_the_past("How old am I?"), asks_about_the_past("What is my old address?")
+    (False, True)
+    >>> asks_about_the_past("Trước đây tôi sống ở đâu?"), asks_about_the_past("以前はどこに住んでいましたか")
+    (True, True)
+    """
+    asked = _LENGTH.sub(" ", normalise(question[:_MAX_QUESTION]))
+    return bool(_PAST.search(asked) or _OF_A_THING.search(asked))
+
+
+def _plain_own_words(text: str) -> str:
+    return unicodedata.normalize("NFC", own_words_in(text)).replace("’", "'")

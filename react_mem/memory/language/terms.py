@@ -11,9 +11,7 @@ import Stemmer
 from react_mem.memory.language import LANGUAGES, UNSPACED
 from react_mem.memory.language.folding import fold
 
-_STEM = 6
-"""Six letters tell English words apart well enough, and "allergic" from "allergy" not at all."""
-
+_STEM = 6  # six letters tell English words apart well enough, and "allergic" from "allergy" not at all
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _HAN = re.compile("[\u3400-\u9fff]")
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from react_mem.memory.language.names import is_marked, joined, name_key
+from react_mem.memory.language.folding import is_marked, joined, name_key
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.records import Message, Record, SummaryLevel, imported, now, origin_of_role, record_id
 
@@ -66,12 +66,8 @@ class Alias(BaseModel):
 class Merge(BaseModel, extra="forbid", frozen=True):
     """Merge of two concepts with different names, recorded so that it can be undone.
 
-    Args:
-        kept: An alias of the remaining concept.
-        moved: The aliases of the merged one.
-        by: The decider: the user, vectors or a model; `said` in older records, where the words of facts decided.
-        at: The time of the merge.
-        source_ids: The facts in which `said` saw it.
+    `kept` is an alias of the remaining concept, `moved` are those of the merged one. It was decided `by` the user, by
+    vectors or a model, or in older records by the words (`said`) of the facts in `source_ids`.
     """
 
     kept: str
@@ -109,12 +105,9 @@ class Concept(Record):
 
     @classmethod
     def of(cls, aliases: Iterable[Alias], merges: Iterable[Merge] = (), apart: Iterable[Pair] = ()) -> Self:
-        """Return the concept with these names; the same names always make the same record.
+        """Return the concept with these names, at least one; the same names always make the same record.
 
-        Args:
-            aliases: The names, at least one.
-            merges: All merges; unrelated ones are ignored.
-            apart: All pairs known to be different; unrelated ones are ignored.
+        Merges and pairs known to be different that are unrelated to it are ignored.
         """
         named = sorted(aliases, key=lambda alias: name_key(alias.name))
         ids = {alias.id for alias in named}
@@ -171,8 +164,7 @@ def _fullness(alias: Alias) -> tuple[int, bool, int, str]:
 
 Form = Literal["pattern", "rule", "preference", "generalisation"]
 
-MIN_SOURCES = 2
-"""Sources of a generalisation, at least: fewer say nothing beyond themselves."""
+MIN_SOURCES = 2  # sources of a generalisation, at least: fewer say nothing beyond themselves
 
 
 class Reference(BaseModel, extra="forbid", frozen=True):
@@ -218,11 +210,8 @@ def confidence(proofs: int, against: int) -> float:
 
 # The record of a conversation's context chain: its latest messages, and the summaries in the place of the others.
 
-MAX_TEXT = 600
-"""Characters of a message in the chain, from its beginning: the share of the prompt of any memory."""
-
-_LATEST = 16
-"""Ids of the messages that joined last: eight turns, the most for one extraction."""
+MAX_TEXT = 600  # characters of a message in the chain, from its beginning: the share of the prompt of any memory
+_LATEST = 16  # ids of the messages that joined last: eight turns, the most for one extraction
 
 
 class ChainEntry(BaseModel, extra="forbid", frozen=True):

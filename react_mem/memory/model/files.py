@@ -18,9 +18,7 @@ from pydantic import Field, model_validator
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Record, now, record_id
 
-MAX_FILE_BYTES = 5 * 2**20
-"""Bytes of one file, as of an attachment: it is read and written as a whole."""
-
+MAX_FILE_BYTES = 5 * 2**20  # bytes of one file, as of an attachment: it is read and written as a whole
 MAX_PATH_CHARS = 1_000
 
 Encoding = Literal["utf-8", "base64"]
@@ -52,22 +50,14 @@ def clean_path(path: str) -> str:
 
 
 def file_path(path: str) -> str:
-    """Return the path of a file, as `clean_path` does.
-
-    Raises:
-        ValueError: If it is none, or names a folder.
-    """
+    """Return the path of a file, as `clean_path` does; ValueError if it names a folder."""
     if isinstance(path, str) and path.endswith("/"):
         raise ValueError("this names a folder: give the path of a file, without '/' at its end")
     return clean_path(path)
 
 
 def check_text(text: str) -> None:
-    """Refuse a text that a database would change.
-
-    Raises:
-        ValueError: If it holds NUL or a lone surrogate.
-    """
+    """Raise ValueError for a text that a database would change: it holds NUL or a lone surrogate."""
     if "\x00" in text:
         raise ValueError("a text must not hold NUL characters: upload the file as bytes")
     try:

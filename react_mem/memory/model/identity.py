@@ -26,22 +26,12 @@ log = logging.getLogger(__name__)
 CLIENT_SESSION = "mcp"
 """Conversation of statements made through an MCP client, which alone knows the real one."""
 
-USE_MEMORY = "use_memory"
-"""Key in the context or under `configurable` by which a caller switches memory off for a run."""
-
-CORRECTED = "corrected"
-"""Conversation of corrections, which are made outside of any."""
-
-OUTSIDE = frozenset({CORRECTED, CLIENT_SESSION})
-"""Conversations outside of our threads: the fact alone has the words."""
-
+USE_MEMORY = "use_memory"  # key in the context or under `configurable` by which a caller switches memory off for a run
+CORRECTED = "corrected"  # conversation of corrections, which are made outside of any
+OUTSIDE = frozenset({CORRECTED, CLIENT_SESSION})  # conversations outside of our threads: the fact alone has the words
 DEV_USER_ENV = "REACT_MEM_DEV_USER"
 DEV_USER = "dev"
 _AUTHENTICATED = "langgraph_auth_user"
-
-_OF_THE_DEVELOPMENT_USER = (
-    f"no user is named, so memories belong to the development user %r; {DEV_USER_ENV} names another, or, empty, nobody"
-)
 
 _UNSEEN = frozenset({"Cc", "Cf", "Me", "Mn", "Mc", "Zl", "Zp", "Zs"})
 """Unicode categories that show nothing by themselves: white space, controls, joiners, lone accents."""
@@ -54,19 +44,14 @@ MAX_OWNER_BYTES = 900
 index takes 2,704. A letter, a digit, `-`, `_` and `~` count one; everything else three for each byte of UTF-8.
 """
 
-_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Blank characters that Unicode counts as letters or symbols."""
+_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # blank characters that Unicode counts as letters or symbols
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Speaker and conversation.
+    """Speaker, who owns everything read and written, and conversation: LangGraph's thread id, else the run's.
 
-    Args:
-        user_id: The owner of everything read and written.
-        session_id: The conversation: LangGraph's thread id, or the run's where there is no thread.
-        development: Whether the development user stands in, because nobody was named.
-        threaded: Whether the conversation is a thread.
+    In `development` the development user stands in, because nobody was named.
     """
 
     user_id: str
@@ -85,13 +70,8 @@ def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
     The authenticated user of the server always wins, so that a caller cannot name somebody else; one without an
     identity is nobody. The model and the arguments of tools never have a say.
 
-    Args:
-        runtime: The node's runtime.
-        config: The node's config.
-
-    Returns:
-        The identity; None where nobody is named, which turns memory off for the run: there is no shared default, except
-        for a server that a developer runs for themselves (see `development_user`).
+    None where nobody is named turns memory off for the run: there is no shared default, except for a server that a
+    developer runs for themselves (see `development_user`).
     """
     configurable: dict[str, Any] = config.get("configurable") or {}
     development = False
@@ -102,7 +82,8 @@ def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
     if not user_id or unfit(user_id):
         return None
     if development:
-        _warn_once(_OF_THE_DEVELOPMENT_USER, user_id)
+        form = "no user is named, so memories belong to the development user %r; {} names another, or, empty, nobody"
+        _warn_once(form.format(DEV_USER_ENV), user_id)
     run_id = runtime.execution_info.run_id if runtime.execution_info else None
     session_id = str(configurable.get("thread_id") or run_id or "unthreaded")
     return Identity(user_id, session_id, development, bool(configurable.get("thread_id")))
@@ -159,12 +140,7 @@ def switched_off(runtime: Runtime[Any], config: RunnableConfig) -> bool:
 
 
 def why_off(runtime: Runtime[Any], config: RunnableConfig) -> str:
-    """Return the reason why memory is off for a run and how to turn it on; also logged, once a process.
-
-    Args:
-        runtime: The node's runtime.
-        config: The node's config.
-    """
+    """Return the reason why memory is off for a run and how to turn it on; also logged, once a process."""
     if switched_off(runtime, config):
         return f"Memory is off for this run: its caller has switched it off ({USE_MEMORY})."
     reason = _reason(runtime, config)

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.receipt import Receipt
 
 
-# The arms of a search: the ways to find a memory.
-
-
 class Arm(StrEnum):
     """Search method (arm). Each can be switched off, and every result shows the score from each."""
 
@@ -47,11 +44,7 @@ OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 
 
 def named_session(session_id: str) -> str:
-    """Return the conversation of a call.
-
-    Raises:
-        ValueError: If it is empty: records of no conversation, such as documents, are not one conversation.
-    """
+    """Return the conversation of a call; ValueError if it is empty: records of no conversation are not one together."""
     if not isinstance(session_id, str) or not session_id.strip():
         raise ValueError(f"session_id must name a conversation, got {session_id!r:.80}")
     return session_id
@@ -148,12 +141,7 @@ class MemoryDoubt(BaseModel):
 
 
 class SaidIn(BaseModel, frozen=True):
-    """Place of a source message.
-
-    Args:
-        session_id: The conversation.
-        turn: The message's place in it; None where it is not counted.
-    """
+    """Conversation and place in it of a source message; no place where messages are not counted."""
 
     session_id: str
     turn: int | None = None
@@ -271,25 +259,14 @@ IMemory = Memory
 
 
 def check_reranker(path: str) -> str:
-    """Return the path of a reranker that can be imported.
-
-    Args:
-        path: `package.module:attribute`, a compressor or a function without arguments that makes one; empty for none.
-
-    Raises:
-        ValueError: If the path is malformed, or nothing is there.
-    """
+    """Return the path of a reranker that can be imported, or an empty one; ValueError for another."""
     if path:
         reranker_at(path)
     return path
 
 
 def reranker_at(path: str) -> object:
-    """Return the object at a path.
-
-    Raises:
-        ValueError: If the path is malformed, or nothing is there.
-    """
+    """Return the object at a path `package.module:attribute`; ValueError if it is malformed, or nothing is there."""
     module, colon, attribute = path.partition(":")
     if not (module and colon and attribute):
         raise ValueError(f"the reranker {path!r} is not a path; write 'package.module:attribute'")

@@ -120,8 +120,7 @@ class Kind:
 KINDS: dict[str, Kind] = {}
 """All kinds by name, in listing order; the first of a scope is the default for data without a `kind`."""
 
-OTHER = Kind(Record)
-"""Default for a kind outside the table: of a later version, or of another user of the store."""
+OTHER = Kind(Record)  # default for a kind outside the table: of a later version, or of another user of the store
 
 
 def declare(kind: Kind) -> Kind:
@@ -133,103 +132,91 @@ def declare(kind: Kind) -> Kind:
 _internal = partial(Kind, indexed=False, listed=False, node=False, set_aside=False, when_unsaid=WhenUnsaid.STAYS)
 """Kinds of state and bookkeeping: looked up, and neither searched nor listed."""
 
-FACT = declare(
-    Kind(
-        Fact,
-        MemoryScope.SEMANTIC,
-        marks=("current",),
-        refers=("needs", "needed_by", "doubts"),
-        supported=True,
-        set_aside=False,
-        when_unsaid=WhenUnsaid.REWRITTEN,
-    )
+FACT = Kind(
+    Fact,
+    MemoryScope.SEMANTIC,
+    marks=("current",),
+    refers=("needs", "needed_by", "doubts"),
+    supported=True,
+    set_aside=False,
+    when_unsaid=WhenUnsaid.REWRITTEN,
 )
-PROFILE = declare(Kind(Profile, MemoryScope.PROFILE, node=False, set_aside=False, when_unsaid=WhenUnsaid.STAYS))
-KNOWLEDGE = declare(Kind(Knowledge, MemoryScope.SEMANTIC, marks=("current",), refers=("links",), made_anew=True))
-SKILL = declare(
-    Kind(
-        Skill,
-        MemoryScope.PROCEDURAL,
-        unindexed_if=("status", "archived"),
-        marks=("status", "task_type"),
-        supported=True,
-        when_unsaid=WhenUnsaid.GONE_IF_TOLD,
-    )
+PROFILE = Kind(Profile, MemoryScope.PROFILE, node=False, set_aside=False, when_unsaid=WhenUnsaid.STAYS)
+KNOWLEDGE = Kind(Knowledge, MemoryScope.SEMANTIC, marks=("current",), refers=("links",), made_anew=True)
+SKILL = Kind(
+    Skill,
+    MemoryScope.PROCEDURAL,
+    unindexed_if=("status", "archived"),
+    marks=("status", "task_type"),
+    supported=True,
+    when_unsaid=WhenUnsaid.GONE_IF_TOLD,
 )
-STATE = declare(_internal(FlowState, MemoryScope.STATE, title=("state",)))
-TASK = declare(Kind(Task, MemoryScope.STATE, indexed=False, refers=("steps",), worked_on=True))
-DOCUMENT = declare(
-    Kind(
-        Document,
-        MemoryScope.SEMANTIC,
-        marks=("current",),
-        title=("title", "text"),
-        when_unsaid=WhenUnsaid.STAYS,
-    )
+STATE = _internal(FlowState, MemoryScope.STATE, title=("state",))
+TASK = Kind(Task, MemoryScope.STATE, indexed=False, refers=("steps",), worked_on=True)
+DOCUMENT = Kind(
+    Document,
+    MemoryScope.SEMANTIC,
+    marks=("current",),
+    title=("title", "text"),
+    when_unsaid=WhenUnsaid.STAYS,
 )
-EPISODE = declare(
-    Kind(
-        Episode,
-        MemoryScope.EPISODIC,
-        title=("milestone_title", "goal", "text"),
-        line="owner",
-        refers=("linked_steps",),
-        told_in=("goal", "situation", "thoughts", "outcome", "milestone_title", "text"),
-        listed_in=("steps", "lessons"),
-        when_unsaid=WhenUnsaid.REWRITTEN,
-    )
+EPISODE = Kind(
+    Episode,
+    MemoryScope.EPISODIC,
+    title=("milestone_title", "goal", "text"),
+    line="owner",
+    refers=("linked_steps",),
+    told_in=("goal", "situation", "thoughts", "outcome", "milestone_title", "text"),
+    listed_in=("steps", "lessons"),
+    when_unsaid=WhenUnsaid.REWRITTEN,
 )
-MESSAGE = declare(
-    Kind(
-        Message,
-        MemoryScope.DIALOG,
-        wordless="keywords",
-        marks=("role", "standing"),
-        title=("text", "keywords"),
-        line="session",
-        refers=("used",),
-        set_aside=False,
-        when_unsaid=WhenUnsaid.REWRITTEN,
-    )
+MESSAGE = Kind(
+    Message,
+    MemoryScope.DIALOG,
+    wordless="keywords",
+    marks=("role", "standing"),
+    title=("text", "keywords"),
+    line="session",
+    refers=("used",),
+    set_aside=False,
+    when_unsaid=WhenUnsaid.REWRITTEN,
 )
-SUMMARY = declare(
-    Kind(
-        Summary,
-        MemoryScope.DIALOG,
-        refers=("episodes", "task_preferences"),
-        told_in=("text",),
-        when_unsaid=WhenUnsaid.REWRITTEN,
-    )
+SUMMARY = Kind(
+    Summary,
+    MemoryScope.DIALOG,
+    refers=("episodes", "task_preferences"),
+    told_in=("text",),
+    when_unsaid=WhenUnsaid.REWRITTEN,
 )
-TASK_STEP = declare(
-    Kind(
-        TaskStep,
-        MemoryScope.STATE,
-        indexed=False,
-        # its name numbers it within its task: every task has an `s1`
-        title=("text", "name"),
-        refers=("depends_on",),
-        worked_on=True,
-    )
+TASK_STEP = Kind(
+    TaskStep,
+    MemoryScope.STATE,
+    indexed=False,
+    # its name numbers it within its task: every task has an `s1`
+    title=("text", "name"),
+    refers=("depends_on",),
+    worked_on=True,
 )
-EXPERIENCE = declare(Kind(StepExperience, MemoryScope.EXPERIENCE, indexed=False, title=("text", "tool"), listed=False))
-FILE = declare(
-    Kind(
-        AgentFile,
-        MemoryScope.FILES,
-        wordless="keywords",
-        title=("path",),
-        node=False,
-        # it names no messages, and several conversations may have written it
-        set_aside=False,
-        when_unsaid=WhenUnsaid.REWRITTEN,
-    )
+EXPERIENCE = Kind(StepExperience, MemoryScope.EXPERIENCE, indexed=False, title=("text", "tool"), listed=False)
+FILE = Kind(
+    AgentFile,
+    MemoryScope.FILES,
+    wordless="keywords",
+    title=("path",),
+    node=False,
+    # it names no messages, and several conversations may have written it
+    set_aside=False,
+    when_unsaid=WhenUnsaid.REWRITTEN,
 )
-OUTCOME = declare(Kind(TurnOutcome, MemoryScope.EXPERIENCE, indexed=False, listed=False, node=False))
-CONCEPT = declare(_internal(Concept, MemoryScope.SEMANTIC, title=("name", "text"), node=True))
-CONVERSATION = declare(_internal(Conversation, MemoryScope.STATE))
-CHAIN = declare(_internal(ContextChain, MemoryScope.STATE))
-PENDING = declare(_internal(PendingTurn, WAITING, when_unsaid=WhenUnsaid.REWRITTEN))
+OUTCOME = Kind(TurnOutcome, MemoryScope.EXPERIENCE, indexed=False, listed=False, node=False)
+CONCEPT = _internal(Concept, MemoryScope.SEMANTIC, title=("name", "text"), node=True)
+CONVERSATION = _internal(Conversation, MemoryScope.STATE)
+CHAIN = _internal(ContextChain, MemoryScope.STATE)
+PENDING = _internal(PendingTurn, WAITING, when_unsaid=WhenUnsaid.REWRITTEN)
+
+_CONTENT = (FACT, PROFILE, KNOWLEDGE, SKILL, STATE, TASK, DOCUMENT, EPISODE, MESSAGE, SUMMARY, TASK_STEP, EXPERIENCE)
+for _kind in (*_CONTENT, FILE, OUTCOME, CONCEPT, CONVERSATION, CHAIN, PENDING):
+    declare(_kind)
 
 
 def kind_named(name: Any) -> Kind:

@@ -23,8 +23,7 @@ from react_mem.memory.model.interface import MemoryScope
 ROOT = "memory"
 PENDING = "pending"
 META = "meta"
-LINKS = "links"
-"""Namespace of stored links, before they were derived from the records."""
+LINKS = "links"  # namespace of stored links, before they were derived from the records
 ABANDONED = "abandoned"
 TERMINAL = "terminal"
 WORK = "memory_work"
@@ -111,11 +110,7 @@ def meta_namespace(user_id: str) -> Namespace:
 
 
 def abandoned_namespace(user_id: str, part: str = "") -> Namespace:
-    """Return the namespace of a user's records on abandoned branches, which no read covers.
-
-    Args:
-        part: The scope of the records, or the place of pending turns; empty for the prefix of all.
-    """
+    """Return the namespace of a user's records on abandoned branches, which no read covers: of a scope, or of all."""
     return (*owner_namespace(user_id), ABANDONED, *filter(None, [part]))
 
 
@@ -159,11 +154,7 @@ _A_MESSAGE = 20
 
 
 async def off_loop(characters: int, work: Callable[[], Result]) -> Result:
-    """Run a function, in a thread if it works on a long text, and return its result.
-
-    Args:
-        characters: The length of the text.
-    """
+    """Run a function, in a thread if it works on a text of many characters, and return its result."""
     return work() if characters <= _SHORT else await asyncio.to_thread(work)
 
 
@@ -181,12 +172,8 @@ def _characters(message: BaseMessage) -> int:
 
 # YAML that others have written, read within bounds.
 
-MAX_NODES = 20_000
-"""Values of a YAML text, an alias counted at each use."""
-
-
-MAX_DEPTH = 50
-"""Nesting of lists and mappings: thousands of levels take PyYAML seconds."""
+MAX_NODES = 20_000  # values of a YAML text, an alias counted at each use
+MAX_DEPTH = 50  # nesting of lists and mappings: thousands of levels take PyYAML seconds
 
 
 class BoundedLoader(yaml.SafeLoader):
@@ -209,11 +196,7 @@ class BoundedLoader(yaml.SafeLoader):
 
 
 def read_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
-    """Return the plain values of a YAML text.
-
-    Args:
-        text: The text.
-        loader: The class that makes values of it.
+    """Return the plain values of a YAML text, as the loader makes them.
 
     Raises:
         yaml.YAMLError: If it is not valid, names no value such as the 32nd of May, is nested too deeply, or has too

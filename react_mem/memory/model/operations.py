@@ -20,11 +20,8 @@ never was so; it may contradict it; the user asks to forget it.
 class TranscriptMessage:
     """Message of the transcript.
 
-    Args:
-        at: When it was said; the model is shown the day.
-        context: Whether it was read before, and only resolves references: it teaches nothing again.
-        origin: Its provenance: an answer made of a tool's result or a page has no higher one.
-        snapshot: Whether the switching engine asks for a snapshot of its turn.
+    A message of the `context` was read before, and only resolves references. The `origin` of an answer made of a tool's
+    result or a page is no higher than theirs. `snapshot` is true if the switching engine asks for one of its turn.
     """
 
     id: str
@@ -53,22 +50,15 @@ class ExistingMemory:
 
 @dataclass(frozen=True)
 class Operation:
-    """Change to the facts, checked against the transcript.
+    """Change to the facts, checked against the transcript; the fields have the meaning of those of a `Fact`.
 
     Args:
-        relation: Its relation to the target.
         text: The user's statement, in their own words; empty where they only end or forget something.
         about: Its subject: `user`, or a name.
         target_id: The fact it changes, ends, corrects, repeats, doubts or forgets; None for a new one.
         quote: The user's exact words, where `text` differs.
         reading: The model's wording, for the index.
-        source_ids: The messages that say it.
-        origin: Its provenance.
         topic: Words to find it by that are not in its text, for the index.
-        event_at: When the event it tells of happened, or is to happen.
-        valid_from: The beginning of its validity, where it says so.
-        valid_to: The end of it.
-        needs: The facts it depends on.
     """
 
     relation: Relation
@@ -131,9 +121,6 @@ class Extraction:
     """Result of one extraction.
 
     Args:
-        ops: Checked operations.
-        unread: The user's words without a label.
-        episode: The attempt, if there was one.
         profile_changes: Checked changes, each field at most once.
         summary: The request, the work and its result; empty if the model gave no usable one.
         standing: The messages with a standing instruction of the user.
@@ -167,16 +154,15 @@ class Extractor(Protocol):
     ) -> Extraction:
         """Ask the model for facts in the transcript, and check its answer against the transcript.
 
-        Args:
-            messages: The transcript, the oldest first. Long messages are cut for the model: the user's at 4,000
-                characters, others at 600; only the last 80 messages are shown.
-            existing: Known facts that may have changed, the most relevant first; the first 20 are shown.
-            deadline: Seconds from now until the answer is of no use. An unreadable answer is repaired once; the
-                client's own retries are off.
-            zone: The user's time zone: days are shown, and dates computed, in it.
+        There is no call if the user said nothing. Long messages are cut for the model: the user's at 4,000 characters,
+        others at 600. Only the last 80 messages and the first 20 facts are shown. An unreadable answer is repaired
+        once; the client's own retries are off.
 
-        Returns:
-            The proposals; none, without a call, if the user said nothing.
+        Args:
+            messages: The transcript, the oldest first.
+            existing: Known facts that may have changed, the most relevant first.
+            deadline: Seconds from now until the answer is of no use.
+            zone: The user's time zone: days are shown, and dates computed, in it.
 
         Raises:
             ModelUnavailable: The model cannot be reached or is overloaded; says whether and when to try again.

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
-from react_mem.memory.model.external import ModelChoice, WebSettings
+from react_mem.memory.model.external import AUTHORS, ModelChoice, WebSettings, given_of, in_topics
 from react_mem.memory.model.interface import ALL_ARMS, Arm, check_reranker
 from react_mem.memory.model.profile_schema import ProfileSchema
 from react_mem.memory.model.retention_settings import RetentionSettings
-from react_mem.memory.model.setting_names import AUTHORS, given_of, in_topics
 
 # Settings of quotas: how much of an agent a user may take up in a day, and how much may be stored of them.
 

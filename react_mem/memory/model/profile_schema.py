@@ -14,12 +14,10 @@ from react_mem.memory.model.records import Record, imported, now
 
 
 class ProfileFieldSpec(BaseModel, extra="forbid", frozen=True):
-    """Declaration of a profile's field.
+    """Declaration of a profile's field, described for whoever fills it in.
 
-    Args:
-        description: What it holds, for whoever fills it in.
-        type: Its JSON type; `integer`, `number` and `boolean` are checked, anything else is text.
-        options: The values it may have; empty for any.
+    Of its JSON type `integer`, `number` and `boolean` are checked; anything else is text. Without options it may have
+    any value.
     """
 
     description: str = ""
@@ -48,13 +46,7 @@ class ProfileFieldSpec(BaseModel, extra="forbid", frozen=True):
 
 
 def read_profile_schema(value: Any) -> Any:
-    """Normalise every form of a schema to field names, in order, with their specifications.
-
-    Args:
-        value: {field: description}, a JSON schema of an object, or the dotted path of a pydantic model.
-
-    Returns:
-        {field: spec}, ready for validation.
+    """Return {field: spec} of {field: description}, a JSON schema of an object, or the dotted path of a pydantic model.
 
     Raises:
         ValueError: If it has none of these forms; the message says what to do.
@@ -111,8 +103,7 @@ def _from_json_schema(name: str, part: Any, definitions: Mapping[str, Any]) -> d
 
 # The record of what is known about a user as a person: one profile, field by field.
 
-PROFILE_KEY = "profile"
-"""Key of a user's one profile document."""
+PROFILE_KEY = "profile"  # key of a user's one profile document
 
 
 class ProfileValue(BaseModel, extra="forbid", frozen=True):

@@ -16,8 +16,7 @@ from react_mem.memory.model.records import Record, now
 _READ_FROM_ROWS = frozenset({"arm", "arms", "cache", "caches", "export"})
 """First words of the checks of derived places: the rows themselves are checked too."""
 
-UNREAD = "unread"
-"""First word of the checks that name a place never read."""
+UNREAD = "unread"  # first word of the checks that name a place never read
 
 
 class Check(BaseModel, extra="forbid", frozen=True):
@@ -134,13 +133,7 @@ record by its words at once; other stores search the records themselves (see `me
 
 
 def put(user_id: str, record: Record, *, indexed: bool = True) -> Change:
-    """Return the write of a record to the place of its kind.
-
-    Args:
-        user_id: The owner.
-        record: The record.
-        indexed: Whether it is indexed like its kind; without, nothing is embedded, and it can be indexed later.
-    """
+    """Return the write of a record to the place of its kind; not `indexed`, nothing of it is embedded for now."""
     kind, value = kind_named(record.kind), record.to_value()
     return PutOp(kind.namespace(user_id), record.id, value, index=kind.index(value) if indexed else False)
 
@@ -170,8 +163,8 @@ async def _write_in_memory(store: InMemoryStore, changes: Sequence[Change]) -> N
     # LangGraph's InMemoryStore fails on a batch in which two items to embed have the same text: one batch for each
     # repetition. The removal of a note, which says that work is done, is in the last: what is cut short is done again.
     once = list({(change.namespace, change.key): change for change in changes}.values())
-    rest = [change for change in once if _is_embedded(change)]
-    at_once = [change for change in once if not _is_embedded(change)]
+    rest = [change for change in once if _embedded(change)]
+    at_once = [change for change in once if not _embedded(change)]
     while True:
         texts: set[str] = set()
         batch: list[Change] = []
@@ -188,10 +181,8 @@ async def _write_in_memory(store: InMemoryStore, changes: Sequence[Change]) -> N
 
 
 def _embedded(change: Change) -> str:
-    """Return the embedded text of a write."""
+    """Return the embedded text of a write; empty for a write that embeds nothing."""
+    if change.value is None or change.index in (False, NO_FIELDS):
+        return ""
     [field, *_] = change.index or ["text"]
-    return str((change.value or {}).get(field) or change.key)
-
-
-def _is_embedded(change: Change) -> bool:
-    return change.value is not None and change.index not in (False, NO_FIELDS)
+    return str(change.value.get(field) or change.key)

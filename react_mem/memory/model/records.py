@@ -44,8 +44,7 @@ def with_zone(at: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-MAX_SPEAKER_CHARS = 100
-"""Characters of a speaker's name: each message has it, and each question is compared with it."""
+MAX_SPEAKER_CHARS = 100  # characters of a speaker's name: each message has it, and each question is compared with it
 
 
 def _one_name(name: str) -> str:
@@ -55,8 +54,7 @@ def _one_name(name: str) -> str:
 SpeakerName = Annotated[str, AfterValidator(_one_name)]
 """Name of a speaker, on one line; a longer one is cut, since the message is stored whatever its speaker is called."""
 
-MAX_META_BYTES = 4_000
-"""Bytes of a caller's notes on a record: ids and labels, not content."""
+MAX_META_BYTES = 4_000  # bytes of a caller's notes on a record: ids and labels, not content
 
 
 def _small(meta: dict[str, Any]) -> dict[str, Any]:
@@ -172,13 +170,7 @@ Role = Literal["user", "assistant", "system", "tool", "agent", "observer"]
 
 
 class CalledTool(BaseModel, extra="forbid", frozen=True):
-    """Tool call that led to an answer.
-
-    Args:
-        name: The tool.
-        arguments: Its arguments, as JSON; cut where they are long.
-        id: The call's id in the thread, where its result is.
-    """
+    """Tool call that led to an answer: its arguments as JSON, cut where they are long, and its id in the thread."""
 
     name: str
     arguments: str = ""
@@ -198,8 +190,7 @@ class CalledTool(BaseModel, extra="forbid", frozen=True):
         return called
 
 
-_OF_A_CALL = (("type", "tool_call"), ("id", None))
-"""Meaningless fields of a call in LangChain's form."""
+_OF_A_CALL = (("type", "tool_call"), ("id", None))  # meaningless fields of a call in LangChain's form
 
 
 class Message(Record):
@@ -250,12 +241,6 @@ class Message(Record):
     run_id: str = ""
     feedback: dict[str, Literal[-1, 0, 1]] = Field(default_factory=dict)
     elsewhere: bool = False
-
-    @classmethod
-    def kind_name(cls) -> str:
-        """Return the `kind` of these records; empty of no kind in particular."""
-        name = cls.model_fields["kind"].default
-        return name if isinstance(name, str) else ""
 
     @classmethod
     def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -324,13 +309,7 @@ class Summary(Record):
 
 
 class Wording(BaseModel, extra="ignore", frozen=True):
-    """Earlier or other wording of a fact.
-
-    Args:
-        text: The words.
-        said_at: When it was last said in these words.
-        source_ids: The messages that use them.
-    """
+    """Earlier or other wording of a fact, the time when it was last said so, and the messages that say it so."""
 
     text: str
     said_at: datetime

@@ -35,8 +35,7 @@ def _parsed(text: str) -> timedelta | None:
     return age if age <= _LONGEST else None
 
 
-Age = Annotated[str, BeforeValidator(_as_age)]
-"""Age as written in a file: a number and a unit."""
+Age = Annotated[str, BeforeValidator(_as_age)]  # age as written in a file: a number and a unit
 
 
 class RetentionSettings(BaseModel, extra="forbid", frozen=True):
@@ -92,8 +91,7 @@ class RetentionSettings(BaseModel, extra="forbid", frozen=True):
 
 # The legal hold of a user or of one conversation: as long as it is there, nothing of it is removed.
 
-MAX_REFERENCE = 100
-"""Characters of a hold's name: the number of a case, and no content."""
+MAX_REFERENCE = 100  # characters of a hold's name: the number of a case, and no content
 
 
 def _one_line(reference: str) -> str:
@@ -103,12 +101,9 @@ def _one_line(reference: str) -> str:
 
 
 class LegalHold(BaseModel, extra="ignore", frozen=True):
-    """Order to keep memories, as of a court or an authority.
+    """Order to keep memories, as of a court or an authority; without a conversation all of the user's.
 
-    Args:
-        reference: Its name, such as the number of a case; stored in plain, and shown to users whom it stops.
-        session_id: The conversation; empty for all of the user.
-        set_at: Since when.
+    The reference, such as the number of a case, is stored in plain, and shown to users whom it stops.
     """
 
     kind: Literal["hold"] = "hold"

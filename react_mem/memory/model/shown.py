@@ -15,9 +15,7 @@ from react_mem.memory.model.kinds import FACT, about_of, kind_of, origin_of, tit
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import with_zone
 
-SHOWN_CHARS = 4_000
-"""Characters of a memory in a list; a single memory is shown whole."""
-
+SHOWN_CHARS = 4_000  # characters of a memory in a list; a single memory is shown whole
 _TITLE_CHARS = 200
 
 

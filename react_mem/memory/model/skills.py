@@ -58,8 +58,7 @@ class Skill(Record):
         return record_id("skill", normalise(task_type), normalise(use_when))
 
 
-MS = 1_000
-"""Milliseconds of a second."""
+MS = 1_000  # milliseconds of a second
 
 
 def as_step(given: Any) -> Any:

@@ -11,10 +11,10 @@ from react_mem._lazy import door
 
 if TYPE_CHECKING:
     from react_mem.memory.adapters.blocking import run_blocking as run_blocking
-    from react_mem.memory.language.contradicting import claim_of as claim_of
     from react_mem.memory.language.folding import MAX_INDEXED_CHARS as MAX_INDEXED_CHARS
     from react_mem.memory.language.folding import fold as fold
     from react_mem.memory.language.folding import normalise as normalise
+    from react_mem.memory.language.hedging import claim_of as claim_of
     from react_mem.memory.llm.causes import secret_finder as secret_finder
     from react_mem.memory.llm.checked_calls import checked as checked
     from react_mem.memory.merging.blocks import said_content as said_content

@@ -17,8 +17,8 @@ from react_mem.memory.graph.links import Direction, Edge, LinkKind, reader
 from react_mem.memory.graph.traverse import strength
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.recall import is_over
+from react_mem.memory.language.folding import name_key
 from react_mem.memory.language.line_breaks import quotes
-from react_mem.memory.language.names import name_key
 from react_mem.memory.merging.doubts import doubts_of, others_of
 from react_mem.memory.model.identity import OUTSIDE
 from react_mem.memory.model.interface import MemoryDoubt, MemoryScope

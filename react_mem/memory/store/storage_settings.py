@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from react_mem.errors import ConfigError, EncryptionKeyError, StorageError, StorageNotConfigured
-from react_mem.memory.model.setting_names import in_place
+from react_mem.memory.model.external import in_place
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.keys.master_key import MasterKey, make_master_key, make_receipt_key
 

@@ -14,9 +14,8 @@ from react_mem.memory.language import known_language, length, other_language
 from react_mem.memory.language.clauses import cut, joined
 from react_mem.memory.language.comparison import content_words, may_link, missing, numbers, share, words
 from react_mem.memory.language.folding import fold, has_words, normalise
-from react_mem.memory.language.lowering import is_hypothetical
+from react_mem.memory.language.hedging import assents, denies, is_denied, is_hypothetical
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.shared import assents, denies, is_denied
 from react_mem.memory.language.standing import as_stated
 from react_mem.memory.language.statements import (
     asks_to_forget,

@@ -1,18 +1,125 @@
-"""Words and patterns of times in languages with spaces, folded, as their files list them.
+"""Calendar days, and the words and patterns of times in languages with spaces, folded, as their files list them.
 
-`mentions` and `readers` put them together; they hold the shapes of times and no word of a language.
+The other modules put these together; they hold the shapes of times and no word of a language.
 """
 
 from __future__ import annotations
 
+import calendar
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Literal, cast
 
 from react_mem.memory.language import LANGUAGES, Language
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.times.days import Recurring, Side, days_of_year, months_of_year
+
+
+@dataclass(frozen=True, order=True)
+class Period:
+    """The days from `start` to `end`, both included."""
+
+    start: date
+    end: date
+
+
+Recurring = Callable[[int], Period | None]  # yearly recurrence: year -> period; None in a year without one
+
+
+def shift(day: date, days: int) -> date:
+    """Return the day so many days later, within the calendar."""
+    return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))
+
+
+def of_unit(day: date, unit: str, offset: int) -> Period:
+    """Return the day, week, weekend, month or year at an offset from the one around a day."""
+    match unit:
+        case "day":
+            moved = shift(day, offset)
+            return Period(moved, moved)
+        case "week" | "weekend":
+            first, last = (5, 6) if unit == "weekend" else (0, 6)
+            monday = day.toordinal() - day.weekday() + 7 * offset
+            return Period(shift(day, monday + first - day.toordinal()), shift(day, monday + last - day.toordinal()))
+        case "month":
+            year, month = divmod(day.year * 12 + day.month - 1 + offset, 12)
+            return months_of_year(month + 1)(min(max(year, 1), date.max.year)) or Period(day, day)
+        case _:
+            year = min(max(day.year + offset, 1), date.max.year)
+            return Period(date(year, 1, 1), date(year, 12, 31))
+
+
+def day_of(month: Period, number: int) -> Period | None:
+    """Return the numbered day of a month, if it has one."""
+    return days_of_year(month.start.month, number)(month.start.year)
+
+
+def months_of_year(first: int, count: int = 1) -> Recurring:
+    """Return the recurrence of so many months from the first, by the year of its start."""
+
+    def of(year: int) -> Period | None:
+        over, last = divmod(first + count - 2, 12)
+        if not 1 <= year <= date.max.year - over:
+            return None
+        end = date(year + over, last + 1, calendar.monthrange(year + over, last + 1)[1])
+        return Period(date(year, first, 1), end)
+
+    return of
+
+
+def days_of_year(month: int, day: int, last_month: int | None = None, last: int | None = None) -> Recurring:
+    """Return the recurrence from a day of a year to another; by default the same day."""
+
+    def of(year: int) -> Period | None:
+        try:
+            start, end = date(year, month, day), date(year, last_month or month, last or day)
+        except ValueError:  # the 29th of February, the 31st of June
+            return None
+        return Period(start, end) if start <= end else None
+
+    return of
+
+
+# A named period of a question, before the rest of the question changes it.
+
+REACH_YEARS = 10  # years searched for a month without a year, and the reach of "before 2020" and "after 2020"
+CONTEXT_CHARS = 40  # characters before a named period that may change it: "the very beginning of"
+Holder = Literal["week", "month", "year"]  # unit that holds a weekday, a numbered day or a month
+Side = Literal["at", "since", "from", "until", "to", "by", "before", "after"]
+"""Relation of a text to a period: in it, or on a side. `from` and `to` also mark a route, "from Hue to Hoi An"."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A folded question and its day; `bare` is true without diacritics."""
+
+    said: str
+    today: date
+    bare: bool
+
+
+@dataclass(frozen=True)
+class Named:
+    """Possible periods named between `start` and `end` of the question.
+
+    `holds` is the unit that it is, which may hold another; `held_by` the unit that may hold it, and `within` returns
+    its period within such a holder.
+    """
+
+    periods: Sequence[Period]
+    holds: Holder | None = None
+    held_by: Holder | None = None
+    within: Callable[[Period], Period | None] = field(default=lambda holder: holder)
+    start: int = 0
+    end: int = 0
+
+
+Reader = Callable[[re.Match[str], Scene], Named | None]
+
+
+# Words of times.
 
 YEAR = r"(?:19|20)\d\d(?!\d)"
 
@@ -26,10 +133,6 @@ def one_of(words: Iterable[str]) -> str:
 def _words(listed: str) -> list[str]:
     """Return the words of a line; `_` in a word is a space."""
     return [word.replace("_", " ") for word in listed.split()]
-
-
-def _between(month: int, day: int, last_month: int | None = None, last: int | None = None) -> Recurring:
-    return days_of_year(month, day, last, last_month)
 
 
 class _Times:
@@ -78,6 +181,7 @@ class _Times:
         return [self._filled(word) for word in _words(self._data.get("small", {}).get(name, ""))]
 
     def asks(self) -> list[str]:
+        """Return the patterns of questions for a time."""
         return [self._filled(pattern) for pattern in self._data.get("asks_when", ())]
 
     def tells(self) -> Iterator[str]:
@@ -108,18 +212,18 @@ def _all(name: str) -> list[tuple[Any, Any]]:
     return [pair for one in _SPACED for pair in one.times.get(name, {}).items()]
 
 
-HOLIDAYS = {name: _between(*days) for name, days in _all("holidays")}
+HOLIDAYS = {name: days_of_year(*days) for name, days in _all("holidays")}
 """A movable holiday has the days between which it falls: near enough to rank memories by."""
 
-_TIMES = [_Times(language) for language in _SPACED]
+TIMES = [_Times(language) for language in _SPACED]
 
 
 def _merged(name: str) -> dict[str, Any]:
-    return {word: value for times in _TIMES for word, value in getattr(times, name).items()}
+    return {word: value for times in TIMES for word, value in getattr(times, name).items()}
 
 
 def _line(name: str) -> list[str]:
-    return [word for times in _TIMES for word in times.line(name)]
+    return [word for times in TIMES for word in times.line(name)]
 
 
 MONTHS: Mapping[str, int] = _merged("months")
@@ -128,31 +232,24 @@ SHORT_WEEKDAYS: Mapping[str, int] = _merged("short_weekdays")
 NUMBERS: Mapping[str, int] = _merged("numbers")
 UNITS: Mapping[str, str] = _merged("units")
 WHICH: Mapping[str, int] = _merged("which")
-SEASONS: Mapping[str, Recurring] = _merged("seasons")
-"""A winter belongs to the year in which it starts."""
-
+SEASONS: Mapping[str, Recurring] = _merged("seasons")  # a winter belongs to the year in which it starts
 PHRASES: list[tuple[str, tuple[int, int]]] = [(phrase, (first, last)) for phrase, (first, last) in _all("phrases")]
 """Patterns, each with its first and last day relative to today."""
 
 SIDES = {word: cast(Side, side) for side, words in _all("sides") for word in words}
 """Words before a time -> the side of it."""
 
-YEAR_LEADS = _line("year_leads")
-"""Words of grammar before a year: behind any other word a number may be part of its name."""
-
 DOUBTFUL = frozenset(_line("doubtful"))
 """Months and seasons that are more often a verb, a name or a thing: they count only in the place of a time."""
 
-MARKED = frozenset(_line("marked"))
-"""Words of `WHICH` that count only with diacritics."""
-
+MARKED = frozenset(_line("marked"))  # words of `WHICH` that count only with diacritics
 DAY_FIRST, YEAR_WORDS = one_of(_line("day_first")), one_of(_line("year_word"))
 _VAGUE = {word: (low, high) for word, (low, high) in _all("vague")}
 
 
 def patterns(topic: Literal["rules", "contexts"], name: str) -> list[str]:
     """Return the patterns of a topic in all languages."""
-    return [pattern for times in _TIMES for pattern in times.patterns(topic, name)]
+    return [pattern for times in TIMES for pattern in times.patterns(topic, name)]
 
 
 def context(name: str) -> str:
@@ -162,17 +259,7 @@ def context(name: str) -> str:
 
 def small(name: str) -> str:
     """Return the pattern of small words around times, of all languages."""
-    return one_of(word for times in _TIMES for word in times.small(name))
-
-
-def questions() -> list[str]:
-    """Return the patterns of questions for a time, of all languages."""
-    return [pattern for times in _TIMES for pattern in times.asks()]
-
-
-def told() -> Iterator[str]:
-    """Yield the patterns of expressions of time, of all languages, each beginning with a word."""
-    return (pattern for times in _TIMES for pattern in times.tells())
+    return one_of(word for times in TIMES for word in times.small(name))
 
 
 def is_other_word(word: str, *, bare: bool) -> bool:
@@ -223,9 +310,7 @@ def number(written: str) -> int:
 
 # Texts as they are read for times: folded, save where diacritics tell a word of time from another.
 
-MAX_QUESTION = 2_000
-"""Characters of a question read for times: a paste behind it names times of its own."""
-
+MAX_QUESTION = 2_000  # characters of a question read for times: a paste behind it names times of its own
 _SPELT = [pair for language in LANGUAGES for pair in language.times.get("spelt", {}).items()]
 _PRINT = str.maketrans({"’": "'", "–": "-"})
 
@@ -246,14 +331,13 @@ def for_times(text: str) -> str:
     return fold(text.translate(_PRINT))
 
 
-# Recognition of years among bare numbers of four digits, by the words that they stand behind.
+# Recognition of years among bare numbers of four digits, by the words of grammar that they stand behind: behind any
+# other word a number may be part of its name.
 
-_REACH = 80
-"""Characters before a year that may hold other years of a list."""
-
+_REACH = 80  # characters before a year that may hold other years of a list
 _AND = rf"(?: ?- ?|,? ?(?:&|\b{small('year_joins')}\b) ?|, ?)"
 _LEAD = re.compile(
-    rf"(?:\A|(?<!\d)[,.;?!] |\b{one_of((*YEAR_LEADS, *SEASONS, *HOLIDAYS))}[ -]|\b{small('year_behind')} )"
+    rf"(?:\A|(?<!\d)[,.;?!] |\b{one_of((*_line('year_leads'), *SEASONS, *HOLIDAYS))}[ -]|\b{small('year_behind')} )"
     rf"(?:(?:{small('year_noun')} )?{YEAR}{_AND}(?:{small('year_noun_behind')} )?)*\Z",
     re.ASCII,
 )

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 from react_mem.memory.language.comparison import content_words, names
-from react_mem.memory.language.folding import MAX_INDEXED_CHARS, fold, normalise
-from react_mem.memory.language.names import (
+from react_mem.memory.language.folding import (
+    MAX_INDEXED_CHARS,
+    fold,
     grams,
     is_initials,
     is_marked,
@@ -24,6 +25,7 @@ from react_mem.memory.language.names import (
     joined,
     likeness,
     name_key,
+    normalise,
     numbers,
     spelling,
 )

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from react_mem.memory import language
 from react_mem.memory.language import DEFAULT, LANGUAGES
-from react_mem.memory.language.announced import heads_of_mail, is_mail_label
+from react_mem.memory.language.own_words import heads_of_mail, is_mail_label
 from react_mem.memory.model.interface import OwnerId
 from react_mem.memory.model.records import Role
 from react_mem.memory.write.customers import Customer

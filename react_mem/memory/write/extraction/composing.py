@@ -13,7 +13,7 @@ from react_mem.memory.language import UNSPACED, denial_of, length
 from react_mem.memory.language.clauses import MAX_CLAUSE, cut
 from react_mem.memory.language.comparison import content_words, missing, numbers, share, words
 from react_mem.memory.language.folding import has_words, normalise
-from react_mem.memory.language.shared import assents, is_denied, spelt
+from react_mem.memory.language.hedging import assents, is_denied, spelt
 from react_mem.memory.language.statements import is_pleasantry, may_state
 from react_mem.memory.language.times import without_times
 from react_mem.memory.model.operations import Operation, Relation

@@ -9,7 +9,7 @@ from typing import Any
 
 from react_mem.memory.language.clauses import joined
 from react_mem.memory.language.comparison import Vocabulary, missing, share
-from react_mem.memory.language.lowering import is_hypothetical, takes_back
+from react_mem.memory.language.hedging import has_sign, is_hypothetical
 from react_mem.memory.language.own_words import parts as parts_of
 from react_mem.memory.language.statements import is_question, is_request
 from react_mem.memory.model.operations import Relation
@@ -183,14 +183,14 @@ class Locator:
         is_before = first is not None and (first.message, first.clause.sentence) == (one.message, one.clause.sentence)
         # what is known already is none the less said again: "as I may have told you"
         again = rel == "same" and label_of(fact.proposed.target) in self.briefing.targets
-        supposed = is_hypothetical(self.briefing.sentence_of(one)) and not takes_back(quote)
+        supposed = is_hypothetical(self.briefing.sentence_of(one)) and not has_sign(quote, "takes_back")
         if not again and (
             supposed or drops_condition(sentence, quote, first.clause.text if first and is_before else "")
         ):
             return "its clause only supposes it"
         if drops_question(sentence, quote):
             return "its clause asks or quotes"
-        if last is not None and last.message == one.message and takes_back(last.clause.text):
+        if last is not None and last.message == one.message and has_sign(last.clause.text, "takes_back"):
             return "it is taken back"
         if is_from_quotation(sentence, quote) or speaks_of_user(quote):
             return "its clause asks or quotes"

@@ -21,8 +21,7 @@ from react_mem.memory.language import (
 )
 from react_mem.memory.language.comparison import Vocabulary, content_words, may_link, missing, share, word_spans, words
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.lowering import contrasts, ends_as_question, is_condition, is_supposed
-from react_mem.memory.language.shared import asks_from, joins
+from react_mem.memory.language.hedging import JOINING, asks_from, has_sign
 from react_mem.memory.write.extraction.proposal import is_borne_out, without_user
 
 _POINTS = " \t,;:.!?…、，；：。！？"
@@ -88,11 +87,11 @@ def _end_of(text: str, spans: Sequence[tuple[int, int]], sentence: str) -> int:
             break
         end = behind
     # "tea and stuff and I never": the last of them begins what follows
-    joints = [begin for begin, behind in between if begin > end and joins(text[begin:behind])]
+    joints = [begin for begin, behind in between if begin > end and text[begin:behind].casefold() in JOINING]
     starts = [begin for begin, _ in between]
     for begin in reversed(joints):
         at = starts.index(begin)
-        if not at or not joins(text[between[at - 1][0] : between[at - 1][1]]):
+        if not at or text[between[at - 1][0] : between[at - 1][1]].casefold() not in JOINING:
             return begin
     return end
 
@@ -265,8 +264,11 @@ def drops_condition(sentence: str, clause: str, before: str) -> bool:
     >>> drops_condition("User gets headaches if it rains.", "If it rains I get headaches", "")
     False
     """
-    follows = is_condition(before) and not contrasts(clause)
-    return (is_supposed(clause) or follows) and not is_supposed(sentence)
+    follows = has_sign(before, "conditions") and not has_sign(clause, "contrasts")
+    return (has_sign(clause, *_SUPPOSED) or follows) and not has_sign(sentence, *_SUPPOSED)
+
+
+_SUPPOSED = ("conditions", "supposes")
 
 
 def drops_question(sentence: str, clause: str) -> bool:
@@ -275,7 +277,7 @@ def drops_question(sentence: str, clause: str) -> bool:
     >>> drops_question("用户转行太晚。", "转行会太晚吗")
     True
     """
-    if not ends_as_question(clause) or ends_as_question(sentence):
+    if not has_sign(clause, "asks") or has_sign(sentence, "asks"):
         return False
     return _DENSE.search(clause) is not None or not before_question(clause, [sentence])
 

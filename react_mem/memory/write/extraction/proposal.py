@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import Vocabulary, content_words, linking_words, missing, names, share, words
 from react_mem.memory.language.hallucination import Told
-from react_mem.memory.language.lowering import is_of_oneself, is_oneself
+from react_mem.memory.language.hedging import has_sign, is_oneself
 from react_mem.memory.language.statements import cue
 from react_mem.memory.llm.answers import strict
 from react_mem.memory.model.operations import Relation
@@ -231,7 +231,7 @@ def about_whom(about: str, shown: Sequence[str], quote: str = "") -> str:
     name = " ".join(about.split())
     if not name or len(name) > MAX_ABOUT or name.casefold() == "user" or is_oneself(name):
         return "user"
-    if is_of_oneself(quote) and share(name, [quote]) == 0:
+    if has_sign(quote, "own_subject") and share(name, [quote]) == 0:
         return "user"
     if content_words(name) and share(name, shown) < _NAMED:
         return "user"

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import react_mem.memory.language.folding as folding
 from react_mem.integrations.skills.skill_files import skill_name
 from react_mem.memory.language.comparison import Vocabulary
-from react_mem.memory.language.folding import fold, unmarked
-from react_mem.memory.language.names import spelling
+from react_mem.memory.language.folding import fold, spelling, unmarked
 from react_mem.memory.language.terms import content_terms as telling
 from react_mem.memory.language.times.vocabulary import for_times
 from react_mem.memory.model.skills import Skill

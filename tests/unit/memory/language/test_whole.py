@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from react_mem.memory.language.cues import asks_whole
+from react_mem.memory.language.statements import asks_whole
 
 WHOLE = {
     "en": [

@@ -10,7 +10,7 @@ from react_mem.memory.index.entries import entries, says_i
 from react_mem.memory.index.recall import read_question
 from react_mem.memory.language import DEFAULT, denial_of, language_of, length
 from react_mem.memory.language.comparison import content_words, names
-from react_mem.memory.language.cues import asks_about_the_past
+from react_mem.memory.language.statements import asks_about_the_past
 from react_mem.memory.language.terms import content_terms as telling
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.language.times import asks_when, named_periods, tells_when, time_of_day
