@@ -38,11 +38,12 @@ from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import KeyRing, Rewrapped, key_counts, rewrap
 from react_mem.memory.store.keys.master_key import master_key_from_env
 from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding
-from react_mem.memory.store.postgres import MemoryStore, Pool
+from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.postgres_server import connected, open_database
 from react_mem.memory.store.sealing.resealing import Resealed, begin_rotation, end_rotation, renew_all, reseal
 from react_mem.memory.store.statistics import Holder, Server, holders, server_of
 from react_mem.memory.store.storage_settings import StorageSettings
+from react_mem.memory.store.wall import Pool
 from react_mem.server_exposure import refuse_exposed_server
 
 Count: TypeAlias = Callable[[int, int], None]

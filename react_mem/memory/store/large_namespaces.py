@@ -17,10 +17,8 @@ from typing import Any, LiteralString, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier, Literal
-from psycopg_pool import AsyncConnectionPool
 
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.index.scorer import Corpus
@@ -31,12 +29,11 @@ from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.owner_texts import COLUMNS, columns_of
 from react_mem.memory.store.priority import behind_turns
 from react_mem.memory.store.searches import Parameters, in_namespace
-from react_mem.memory.store.wall import walled
+from react_mem.memory.store.wall import Connection, Pool, walled
 from react_mem.memory.store.writes import columns
 
 # Indexes for the namespaces that have outgrown the exact scan, each with one of its own.
 
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 _MAX_DIMS = 4_000
 """pgvector's limit for an index on `halfvec`; longer vectors are always compared one by one."""
@@ -86,10 +83,8 @@ logger = logging.getLogger(__name__)
 class NamespaceIndexes:
     """HNSW and word indexes of single namespaces: the existing ones, and the building of more.
 
-    Args:
-        pool: Connections; each index is built on a new connection, made like the pool's.
-        dims: The length of the vectors.
-        limit: Vectors of a namespace above which it gets an index.
+    Each index is built on a new connection, made like the pool's; `limit` is the number of vectors above which a
+    namespace gets one.
     """
 
     def __init__(self, pool: Pool, dims: int, limit: int) -> None:
@@ -125,7 +120,7 @@ class NamespaceIndexes:
         self._quiet_until[path] = time.monotonic() + _QUIET
         self._start(self._index(path))
 
-    async def shrunk(self, conn: AsyncConnection[DictRow], prefixes: Iterable[str]) -> None:
+    async def shrunk(self, conn: Connection, prefixes: Iterable[str]) -> None:
         """Note that items of namespaces were deleted, and drop the indexes that are no longer needed."""
         if indexed := await _read_indexes(conn, set(prefixes)):
             self._start(self._drop_where_small(list(indexed)))
@@ -195,13 +190,13 @@ class NamespaceIndexes:
                 for kind in (_PREFIX, _WORDS_PREFIX):
                     await conn.execute(_DROP.format(name=Identifier(_index_name(prefix, kind))))
 
-    async def _connect(self) -> AsyncConnection[DictRow]:
+    async def _connect(self) -> Connection:
         # Not one of the pool's: a build takes minutes, and the pool may have just one.
         options = cast("dict[str, Any]", self._pool.kwargs or {})
-        return await AsyncConnection[DictRow].connect(cast(str, self._pool.conninfo), **options)
+        return await Connection.connect(cast(str, self._pool.conninfo), **options)
 
 
-async def _read_indexes(conn: AsyncConnection[DictRow], prefixes: Iterable[str]) -> dict[str, tuple[bool, bool]]:
+async def _read_indexes(conn: Connection, prefixes: Iterable[str]) -> dict[str, tuple[bool, bool]]:
     """Return the namespaces with an index: whether it is valid, and whether one is being built."""
     names = {_index_name(prefix): prefix for prefix in prefixes}
     rows = await (await conn.execute(_INDEXES, (list(names),))).fetchall()
@@ -323,7 +318,7 @@ class LargeNamespaces:
         found = [IndexedTexts.of(columns_of(row, row["dims"])) for row in rows]
         return found[0] if found else None, corpus
 
-    async def _size(self, conn: AsyncConnection[DictRow], owner: str, prefix: str) -> tuple[int, float]:
+    async def _size(self, conn: Connection, owner: str, prefix: str) -> tuple[int, float]:
         until, texts, length = self._sizes.get(prefix, (0.0, 0, 0.0))
         if until < time.monotonic():
             async with walled(conn, [owner]):
@@ -333,7 +328,7 @@ class LargeNamespaces:
             self._sizes[prefix] = time.monotonic() + _KNOWN_FOR, texts, length
         return texts, length
 
-    async def _read(self, conn: AsyncConnection[DictRow], owner: str, asked: dict[str, Any]) -> list[DictRow]:
+    async def _read(self, conn: Connection, owner: str, asked: dict[str, Any]) -> list[DictRow]:
         # No wall before what counts and what finds keys: behind a policy no index of words is used. The rows themselves
         # are read behind it.
         async with conn.pipeline():

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
@@ -31,6 +30,7 @@ from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.transactions import until_no_deadlock
 from react_mem.memory.store.vectors import checked_vector
+from react_mem.memory.store.wall import Connection
 from react_mem.memory.store.writes import (
     INDEX_ROWS,
     by_owner,
@@ -88,8 +88,6 @@ _INSERT = f"""
         JOIN memory_owners o ON o.owner = s.owner
     WHERE s.owner = %s
 """  # noqa: S608 - of literals
-
-Connection = AsyncConnection[DictRow]
 
 
 async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Callable[[int, int], None]) -> int:

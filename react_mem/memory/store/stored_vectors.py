@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from cachetools import TTLCache
 from langgraph.store.base import PutOp
-from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from react_mem.memory import telemetry
@@ -25,7 +24,7 @@ from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, opened_vector
 from react_mem.memory.store.storage_settings import CACHE_BYTES
 from react_mem.memory.store.stored_text import entries_of_fields
-from react_mem.memory.store.wall import walled
+from react_mem.memory.store.wall import Connection, walled
 from react_mem.memory.store.writes import by_owner, columns
 
 _NEW = timedelta(minutes=1)
@@ -61,22 +60,15 @@ def _is_earlier(value: Mapping[str, Any]) -> bool:
 
 
 async def stored_vectors(
-    conn: AsyncConnection[DictRow],
+    conn: Connection,
     wanted: Sequence[PlacedEntry],
     model: str,
     *,
     keys: Mapping[str, OwnerKey] = MappingProxyType({}),
 ) -> dict[str, bytes]:
-    """Return the vectors of the texts that the database has unchanged.
+    """Return the vectors of the texts that the database has unchanged, made by this model.
 
-    Args:
-        conn: A connection.
-        wanted: The entries with their places.
-        model: The model of the vectors; others do not count.
-        keys: The keys of owners, where rows are encrypted.
-
-    Raises:
-        SealError: If one does not open.
+    `keys` are those of owners, where rows are encrypted; a SealError says that one does not open.
     """
     rows: list[DictRow] = []
     for owner, placed in by_owner(wanted).items():
@@ -120,10 +112,7 @@ _SECONDS = 600.0
 class RecentVectors:
     """Cache of the vectors of one model, for ten minutes, by a digest of the text: no text is kept.
 
-    Args:
-        holds: The kind of the texts, for metrics.
-        max_bytes: Size of the cache; 0 for none.
-        clock: Tells the seconds.
+    `holds` is the kind of the texts, for metrics. A size of 0 bytes disables it.
     """
 
     def __init__(

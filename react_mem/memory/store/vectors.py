@@ -9,17 +9,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
-from contextvars import Context
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
 from typing import Any, Literal
 
-from langgraph.store.base import PutOp, validate_op_namespace
-from psycopg import AsyncConnection
+import numpy as np
+from langgraph.store.base import PutOp, SearchOp, validate_op_namespace
+from numpy.typing import NDArray
 from psycopg.rows import DictRow
-from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import InvalidVector
+from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.kinds import kind_of
 from react_mem.memory.model.namespaces import ROOT
 from react_mem.memory.model.receipt import NO_FIELDS
@@ -31,12 +35,11 @@ from react_mem.memory.store.priority import behind_turns
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
 from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, sealed_vector
 from react_mem.memory.store.searches import Parameters, in_namespace
-from react_mem.memory.store.stored_text import check_identity, entries_of_fields, index_entries, to_json
+from react_mem.memory.store.serialisation import Binary
+from react_mem.memory.store.stored_text import check_identity, entries_of_fields, index_entries, storable, to_json
 from react_mem.memory.store.stored_vectors import PlacedEntry, RecentVectors, perhaps_stored, stored_vectors
-from react_mem.memory.store.wall import walled_within
+from react_mem.memory.store.wall import Pool, walled_within
 from react_mem.memory.store.writes import ItemRow, Writes, by_owner, columns, index_rows, read_vector_oid, revise
-
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 _AT_ONCE = 100
 """Texts a call of the embedding model: within every provider's limit."""
@@ -74,11 +77,7 @@ log = logging.getLogger(__name__)
 
 
 def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
-    """Return a vector in binary form.
-
-    Raises:
-        InvalidVector: If the database could not store it, or if it is zero, which has no cosine.
-    """
+    """Return a vector in binary form; InvalidVector says that it cannot be stored, or is zero, which has no cosine."""
     vector = finite_vector(model, numbers)
     if max(abs(number) for number in numbers) < _SMALLEST:
         raise InvalidVector(f"{model.name} returned a vector of zeros, which is near to nothing")
@@ -86,11 +85,7 @@ def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
 
 
 def finite_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
-    """Return a vector in binary form; it may be zero.
-
-    Raises:
-        InvalidVector: If the database could not take it.
-    """
+    """Return a vector in binary form, which may be zero; InvalidVector says that the database could not take it."""
     try:
         if len(numbers) != model.dims:
             raise InvalidVector(f"{model.name} returned {len(numbers)} numbers, not {model.dims}")
@@ -268,6 +263,57 @@ class DocumentVectors:
         return vectors, cause
 
 
+# Vectors of searches' queries, and of recalls' questions, which do without if necessary.
+
+_QUESTION_SECONDS = 3.0
+"""Seconds that a read waits for question vectors, of the five of a turn; without them it searches by words alone."""
+
+_patience: ContextVar[float] = ContextVar("question_seconds", default=_QUESTION_SECONDS)
+
+
+@contextmanager
+def waiting_for_questions(seconds: float) -> Iterator[None]:
+    """Let reads within the context wait up to some seconds for question vectors, if no turn waits for them."""
+    token = _patience.set(seconds)
+    try:
+        yield
+    finally:
+        _patience.reset(token)
+
+
+async def query_vectors(embedding: EmbeddingModel, searches: Sequence[SearchOp]) -> dict[str, Binary]:
+    """Return a vector for every distinct query of a batch."""
+    queries = list(dict.fromkeys(op.query for op in searches if op.query))
+    vectors = await asyncio.gather(
+        *(embedding.embeddings.aembed_query(storable(query)[:MAX_INDEXED_CHARS]) for query in queries)
+    )
+    # one of zeros is near to nothing, and all that there is is found, in no order
+    return {query: Binary(finite_vector(embedding, vector)) for query, vector in zip(queries, vectors, strict=True)}
+
+
+async def question_vectors(
+    embedding: EmbeddingModel, ops: Sequence[RecallOp]
+) -> tuple[list[NDArray[np.float32] | None], str]:
+    """Return the vectors of the recalls' questions, with the reason if they cannot be computed."""
+    texts = list(dict.fromkeys(op.question.text for op in ops if Arm.VECTOR in op.arms))
+    seconds = _patience.get()
+    try:
+        async with asyncio.timeout(seconds):
+            made = await asyncio.gather(*(embedding.embeddings.aembed_query(storable(text)) for text in texts))
+        vectors = {text: _numbers(embedding, each) for text, each in zip(texts, made, strict=True)}
+    except Exception as error:  # any error of the provider's client, or a bad vector
+        what = f"no answer in {seconds:.0f} seconds" if isinstance(error, TimeoutError) else cause_of(error)
+        cause = f"the question cannot be embedded ({what})"
+        log.warning("memory is searched without vectors: %s", cause)
+        return [None] * len(ops), cause
+    return [vectors.get(op.question.text) if Arm.VECTOR in op.arms else None for op in ops], ""
+
+
+def _numbers(embedding: EmbeddingModel, made: Sequence[float]) -> NDArray[np.float32]:
+    checked_vector(embedding, made)
+    return np.asarray(made, dtype=np.float32)
+
+
 # Writes as the database takes them: their values as JSON, and the index's entries of them with their vectors.
 
 _INLINE_CHARS = 1_000
@@ -285,11 +331,7 @@ class PreparedWrites:
         self._fields = fields
 
     async def writes(self, puts: Sequence[PutOp]) -> Writes:
-        """Return writes with the rows of the index.
-
-        Raises:
-            ValueError: If one of them cannot be stored as it is.
-        """
+        """Return writes with the rows of the index; a ValueError says that one of them cannot be stored as it is."""
         # the words and dates of a few long texts take a while to find
         at_once = all(map(self._is_short, puts))
         writes, entries = self._read(puts) if at_once else await asyncio.to_thread(self._read, puts)

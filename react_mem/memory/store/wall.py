@@ -16,9 +16,13 @@ from typing import LiteralString, Protocol, cast
 from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
+from psycopg_pool import AsyncConnectionPool
 
 from react_mem.memory.model.namespaces import owner_within
 from react_mem.memory.store.stored_text import text_array
+
+Connection = AsyncConnection[DictRow]
+Pool = AsyncConnectionPool[Connection]
 
 APPLICATION_ROLE = "react_mem_app"
 """Role of reads and writes for owners. Nobody logs in as it."""
@@ -40,9 +44,7 @@ class Confinable(Protocol):
 
 
 @asynccontextmanager
-async def walled(
-    conn: AsyncConnection[DictRow], owners: Collection[str], *, together: bool = False
-) -> AsyncIterator[None]:
+async def walled(conn: Connection, owners: Collection[str], *, together: bool = False) -> AsyncIterator[None]:
     """Run statements that see only the rows of some owners; their results are fetched afterwards.
 
     No other pipeline or transaction may begin within: its end would end the confinement. The connection is in
@@ -64,21 +66,21 @@ async def walled(
 
 
 @asynccontextmanager
-async def walled_within(conn: AsyncConnection[DictRow], path: str) -> AsyncIterator[None]:
+async def walled_within(conn: Connection, path: str) -> AsyncIterator[None]:
     """Run a statement about a namespace (labels joined by dots), confined to its owner if it has one."""
     owner = owner_within(path)
     async with walled(conn, [owner]) if owner is not None else nullcontext():
         yield
 
 
-async def confine(conn: AsyncConnection[DictRow], owners: Collection[str]) -> None:
+async def confine(conn: Connection, owners: Collection[str]) -> None:
     """Confine a transaction or pipeline to the rows of some owners, from here to its end."""
     if has_wall(conn):
         await conn.execute(_CONFINE, (APPLICATION_ROLE, text_array(owners)))
 
 
 @asynccontextmanager
-async def unwalled(conn: AsyncConnection[DictRow], owners: Collection[str]) -> AsyncIterator[None]:
+async def unwalled(conn: Connection, owners: Collection[str]) -> AsyncIterator[None]:
     """Run statements across owners, among others within `walled` for some owners."""
     if has_wall(conn):
         await conn.execute(_UNCONFINE)
@@ -86,14 +88,12 @@ async def unwalled(conn: AsyncConnection[DictRow], owners: Collection[str]) -> A
     await confine(conn, owners)
 
 
-def has_wall(conn: AsyncConnection[DictRow]) -> bool:
+def has_wall(conn: Connection) -> bool:
     """Return true if a connection uses row-level security."""
     return bool(getattr(conn, "has_wall", False))
 
 
 # Removal: the tables of a cluster have no policies, and its nodes do not have the application role.
-
-Connection = AsyncConnection[DictRow]
 
 _POLICIES_OF_TABLES = """
     SELECT p.polname AS name, c.relname AS on, n.others

@@ -19,13 +19,7 @@ async def read_all(
     """Yield every item below a namespace once, in parts. A digest of eight bytes an item stays in memory.
 
     Not every store keeps its order from page to page. Where an item comes twice, another may have been missed; then the
-    rest is read at once.
-
-    Args:
-        store: The store.
-        prefix: The namespace; everything by default.
-        page: Items a part.
-        report: Called with the number of items so far.
+    rest is read at once. `report` is called with the number of items so far.
     """
     seen: set[bytes] = set()
     read, asked = 0, page
