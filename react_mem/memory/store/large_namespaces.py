@@ -81,7 +81,7 @@ logger = logging.getLogger(__name__)
 
 
 class NamespaceIndexes:
-    """HNSW and word indexes of single namespaces: the existing ones, and the building of more.
+    """Searches in namespaces that are too large for a process, by an HNSW and a word index of each.
 
     Each index is built on a new connection, made like the pool's; `limit` is the number of vectors above which a
     namespace gets one.
@@ -96,6 +96,7 @@ class NamespaceIndexes:
         self._quiet_until: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._working = asyncio.Lock()
+        self._sizes: dict[str, tuple[float, int, float]] = {}
 
     def within(self, path: str) -> list[str]:
         """Return the namespaces at a path and below it with an index, as far as this process knows."""
@@ -195,6 +196,60 @@ class NamespaceIndexes:
         options = cast("dict[str, Any]", self._pool.kwargs or {})
         return await Connection.connect(cast(str, self._pool.conninfo), **options)
 
+    async def candidates(
+        self, owner: str, op: RecallOp, vector: NDArray[np.float32] | None, calibration: Calibration
+    ) -> tuple[IndexedTexts | None, Corpus]:
+        """Return the texts to score for a recall (None for none), and the word statistics of all texts.
+
+        `vector` is that of the question; None without one.
+        """
+        prefix = ".".join(op.namespace)
+        self.outgrown(prefix)
+        weights = Weights.of(op, calibration)
+        words = {"owner": owner, "prefix": prefix, "words": list(weights.words)}
+        async with self._pool.connection() as conn:
+            texts, length = await self._size(conn, owner, prefix)
+            counted = await (await conn.execute(_HAVING, words | {"most": _COUNTED})).fetchall()
+            corpus = Corpus(texts, length, {row["word"]: min(row["texts"], texts) for row in counted})
+            asked = {
+                **words,
+                "rarities": _rarities(corpus, weights),
+                "required": list(weights.required),
+                "refused": list(weights.refused),
+                "without": list(op.without),
+                "vector": None if vector is None else f"[{','.join(map(str, vector.tolist()))}]",
+                "starts": weights.starts.tolist(),
+                "ends": weights.ends.tolist(),
+                "near": weights.seeds if vector is not None and weights.cosine else 0,
+                "worded": _SPARE * weights.seeds if words["words"] else 0,
+                "standing": [one.mark for one in weights.standing],
+                "timely": weights.seeds if len(weights.starts) else 0,
+            }
+            rows = await self._read(conn, owner, asked)
+        found = [IndexedTexts.of(columns_of(row, row["dims"])) for row in rows]
+        return found[0] if found else None, corpus
+
+    async def _size(self, conn: Connection, owner: str, prefix: str) -> tuple[int, float]:
+        until, texts, length = self._sizes.get(prefix, (0.0, 0, 0.0))
+        if until < time.monotonic():
+            async with walled(conn, [owner]):
+                size = await conn.execute(_SIZE, (owner, prefix))
+            [row] = await size.fetchall()
+            texts, length = row["texts"], row["length"]
+            self._sizes[prefix] = time.monotonic() + _KNOWN_FOR, texts, length
+        return texts, length
+
+    async def _read(self, conn: Connection, owner: str, asked: dict[str, Any]) -> list[DictRow]:
+        # No wall before what counts and what finds keys: behind a policy no index of words is used. The rows themselves
+        # are read behind it.
+        async with conn.pipeline():
+            await conn.execute(INDEX_SCAN)
+            found = await conn.execute(_CANDIDATES, asked)
+        keys = [(row["key"], row["field_name"]) for row in await found.fetchall()]
+        async with walled(conn, [owner]):
+            read = await conn.cursor(binary=True).execute(_READ, (owner, asked["prefix"], *columns(keys, 2)))
+        return await read.fetchall()
+
 
 async def _read_indexes(conn: Connection, prefixes: Iterable[str]) -> dict[str, tuple[bool, bool]]:
     """Return the namespaces with an index: whether it is valid, and whether one is being built."""
@@ -275,69 +330,6 @@ _READ: LiteralString = f"""
     )
     GROUP BY m.dims, v.prefix
 """  # noqa: S608 - of literals
-
-
-class LargeNamespaces:
-    """Recalls in namespaces that are too large for a process."""
-
-    def __init__(self, pool: Pool, indexes: NamespaceIndexes) -> None:
-        self._pool = pool
-        self._indexes = indexes
-        self._sizes: dict[str, tuple[float, int, float]] = {}
-
-    async def candidates(
-        self, owner: str, op: RecallOp, vector: NDArray[np.float32] | None, calibration: Calibration
-    ) -> tuple[IndexedTexts | None, Corpus]:
-        """Return the texts to score for a recall (None for none), and the word statistics of all texts.
-
-        `vector` is that of the question; None without one.
-        """
-        prefix = ".".join(op.namespace)
-        self._indexes.outgrown(prefix)
-        weights = Weights.of(op, calibration)
-        words = {"owner": owner, "prefix": prefix, "words": list(weights.words)}
-        async with self._pool.connection() as conn:
-            texts, length = await self._size(conn, owner, prefix)
-            counted = await (await conn.execute(_HAVING, words | {"most": _COUNTED})).fetchall()
-            corpus = Corpus(texts, length, {row["word"]: min(row["texts"], texts) for row in counted})
-            asked = {
-                **words,
-                "rarities": _rarities(corpus, weights),
-                "required": list(weights.required),
-                "refused": list(weights.refused),
-                "without": list(op.without),
-                "vector": None if vector is None else f"[{','.join(map(str, vector.tolist()))}]",
-                "starts": weights.starts.tolist(),
-                "ends": weights.ends.tolist(),
-                "near": weights.seeds if vector is not None and weights.cosine else 0,
-                "worded": _SPARE * weights.seeds if words["words"] else 0,
-                "standing": [one.mark for one in weights.standing],
-                "timely": weights.seeds if len(weights.starts) else 0,
-            }
-            rows = await self._read(conn, owner, asked)
-        found = [IndexedTexts.of(columns_of(row, row["dims"])) for row in rows]
-        return found[0] if found else None, corpus
-
-    async def _size(self, conn: Connection, owner: str, prefix: str) -> tuple[int, float]:
-        until, texts, length = self._sizes.get(prefix, (0.0, 0, 0.0))
-        if until < time.monotonic():
-            async with walled(conn, [owner]):
-                size = await conn.execute(_SIZE, (owner, prefix))
-            [row] = await size.fetchall()
-            texts, length = row["texts"], row["length"]
-            self._sizes[prefix] = time.monotonic() + _KNOWN_FOR, texts, length
-        return texts, length
-
-    async def _read(self, conn: Connection, owner: str, asked: dict[str, Any]) -> list[DictRow]:
-        # No wall before what counts and what finds keys: behind a policy no index of words is used. The rows themselves
-        # are read behind it.
-        async with conn.pipeline():
-            await conn.execute(INDEX_SCAN)
-            found = await conn.execute(_CANDIDATES, asked)
-        keys = [(row["key"], row["field_name"]) for row in await found.fetchall()]
-        async with walled(conn, [owner]):
-            read = await conn.cursor(binary=True).execute(_READ, (owner, asked["prefix"], *columns(keys, 2)))
-        return await read.fetchall()
 
 
 def _rarities(corpus: Corpus, weights: Weights) -> list[float]:

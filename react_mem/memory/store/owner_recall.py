@@ -29,7 +29,7 @@ from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import owner_of, owner_of_path
 from react_mem.memory.store.calibration import Calibration
-from react_mem.memory.store.large_namespaces import LargeNamespaces
+from react_mem.memory.store.large_namespaces import NamespaceIndexes
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_texts import OwnerTexts
 from react_mem.memory.store.reading import rows_of
@@ -233,7 +233,7 @@ class OwnerRecall:
 
     pool: Pool
     owners: OwnerIndexes
-    large: LargeNamespaces
+    large: NamespaceIndexes
     model: str
     recent: RecentRankings
     codec: RowCodec

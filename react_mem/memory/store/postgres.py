@@ -46,7 +46,7 @@ from react_mem.memory.store.audit.audit_log import AuditLog, note_writes
 from react_mem.memory.store.calibration import Calibration, MeasuredScale
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import KeyRing
-from react_mem.memory.store.large_namespaces import LargeNamespaces, NamespaceIndexes
+from react_mem.memory.store.large_namespaces import NamespaceIndexes
 from react_mem.memory.store.left_traces import Traces, TracesFound, find_traces
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.model_guard import check_model
@@ -60,7 +60,7 @@ from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
 from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, INDEX_LIMIT
 from react_mem.memory.store.stored_text import check_identity, to_json
 from react_mem.memory.store.transactions import Guard, until_no_deadlock
-from react_mem.memory.store.vectors import DocumentVectors, PreparedWrites, query_vectors, question_vectors
+from react_mem.memory.store.vectors import DocumentVectors, query_vectors, question_vectors
 from react_mem.memory.store.wall import Connection, Pool
 from react_mem.memory.store.writes import Held, Writes, erase_if, read_vector_oid, sweep, write
 
@@ -132,14 +132,13 @@ class MemoryStore(OwnerReads, LanedStore):
         self.audit = audit
         self.receipt_key = receipt_key
         self.scale = MeasuredScale(embedding.name, embedding.embeddings, pool)
-        self.vectors = DocumentVectors(pool, embedding, codec)
-        self._preparing = PreparedWrites(self.vectors, tuple(fields))
+        self.vectors = DocumentVectors(pool, embedding, codec, tuple(fields))
         self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes, codec=codec)
         self.indexes = NamespaceIndexes(pool, embedding.dims, index_limit)
         self._recalls = OwnerRecall(
             pool,
             self.owners,
-            LargeNamespaces(pool, self.indexes),
+            self.indexes,
             embedding.name,
             RecentRankings(search_cache_bytes),
             codec,
@@ -198,7 +197,7 @@ class MemoryStore(OwnerReads, LanedStore):
         """
         batch = list(ops)
         puts = [op for op in batch if isinstance(op, PutOp)]
-        reads, writes = await asyncio.gather(self._reads(batch), self._preparing.writes(puts))
+        reads, writes = await asyncio.gather(self._reads(batch), self.vectors.writes(puts))
         results: list[Result] = [None] * len(batch)
         if len(puts) < len(batch):
             try:
@@ -242,7 +241,8 @@ class MemoryStore(OwnerReads, LanedStore):
         """
         owners = {owner_of(op.namespace) for op in recalls}
         owners |= await self._reader({}).owners_searched(self.pool, reads)
-        known = await self._at_hand(owners)
+        # mostly one, which is at hand
+        known: Known = {owner: await self.owners.load(owner) for owner in sorted(owners)}
         for attempt in range(_INDEX_ATTEMPTS):
             whose = reads.owners_read | owners
             keys = await self.codec.keys(whose)
@@ -251,7 +251,7 @@ class MemoryStore(OwnerReads, LanedStore):
             beside = [*(self.owners.changes(each) for each in known.values()), *self.codec.key_statements(whose)]
             try:
                 async with self.pool.connection() as conn:
-                    rows = await reader.read(conn, reads, results, targets, known, beside=beside)
+                    rows = await reader.read(conn, reads, results, targets, known, beside)
             except SealError as error:
                 if error.version is None or attempt == _INDEX_ATTEMPTS - 1:
                     raise
@@ -270,10 +270,6 @@ class MemoryStore(OwnerReads, LanedStore):
                 break
         return known
 
-    async def _at_hand(self, owners: Iterable[str]) -> Known:
-        # mostly one, which is at hand
-        return {owner: await self.owners.load(owner) for owner in sorted(owners)}
-
     async def amake_up_vectors(self, namespace: tuple[str, ...] = ()) -> int:
         """Make the missing vectors of a namespace and those below it (by default of all), and return their number."""
         return await self.vectors.make_up(".".join(namespace))
@@ -281,7 +277,7 @@ class MemoryStore(OwnerReads, LanedStore):
     async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
         """Write a batch and return true if the guard holds, else write nothing: see `memory.store.transactions`."""
         puts = [op for op in ops if isinstance(op, PutOp)]
-        writes = await self._preparing.writes(puts)
+        writes = await self.vectors.writes(puts)
         for held in await self._held(guard):
             if await self._write(writes, held):
                 note_writes(self, puts)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, LiteralString
 
 from langgraph.store.base import GetOp, ListNamespacesOp, Result, SearchOp
@@ -103,9 +102,8 @@ class Reader:
         reads: Reads,
         results: list[Result],
         targets: Sequence[Target],
-        known: Mapping[str, OwnerTexts] = MappingProxyType({}),
-        *,
-        beside: Sequence[tuple[LiteralString, Any]] = (),
+        known: Mapping[str, OwnerTexts],
+        beside: Sequence[tuple[LiteralString, Any]],
     ) -> list[list[DictRow]]:
         """Put the results of reads in place, and return the rows of other statements.
 
@@ -126,7 +124,11 @@ class Reader:
             async with unwalled(conn, whose) if reads.crosses_owners else nullcontext():
                 for statement in searching:
                     found = await conn.execute(*statement)
-            listed = await _send_lists(conn, reads, whose)
+            listed = []
+            for (_, wanted), (query, parameters) in zip(reads.lists, reads.listing, strict=True):
+                # behind the wall (row security) only what is about one owner
+                async with unwalled(conn, whose) if owner_of_list(wanted) is None else nullcontext():
+                    listed.append(await conn.execute(query.encode(), parameters))
             others = [await conn.cursor(binary=True).execute(*statement) for statement in beside]
         refreshed: list[DictRow] = []
         if got is not None:
@@ -279,15 +281,6 @@ def owner_of_list(op: ListNamespacesOp) -> str | None:
             if owner is not None:
                 return owner
     return None
-
-
-async def _send_lists(conn: Connection, reads: Reads, whose: Collection[str]) -> list[AsyncCursor[DictRow]]:
-    """Send the lists of namespaces of a batch: behind the wall (row security) those about one owner."""
-    sent = []
-    for (_, op), (query, parameters) in zip(reads.lists, reads.listing, strict=True):
-        async with unwalled(conn, whose) if owner_of_list(op) is None else nullcontext():
-            sent.append(await conn.execute(query.encode(), parameters))
-    return sent
 
 
 async def _nearest_items(

@@ -106,3 +106,8 @@ def entries_of_fields(value: Mapping[str, Any], field_names: Iterable[str]) -> l
                 found |= entries_there
                 break
     return list(found.values())
+
+
+def text_of_field(value: Mapping[str, Any], name: str) -> str | None:
+    """Return the text of an index entry of a value; None if the value has no such entry."""
+    return next((entry.text for entry in entries_of_fields(value, [name]) if entry.field_name == name), None)

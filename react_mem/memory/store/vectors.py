@@ -36,7 +36,7 @@ from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
 from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, sealed_vector
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.serialisation import Binary
-from react_mem.memory.store.stored_text import check_identity, entries_of_fields, index_entries, storable, to_json
+from react_mem.memory.store.stored_text import check_identity, index_entries, storable, text_of_field, to_json
 from react_mem.memory.store.stored_vectors import PlacedEntry, RecentVectors, perhaps_stored, stored_vectors
 from react_mem.memory.store.wall import Pool, walled_within
 from react_mem.memory.store.writes import ItemRow, Writes, by_owner, columns, index_rows, read_vector_oid, revise
@@ -109,10 +109,18 @@ def _opened(rows: Sequence[DictRow], keys: Keys) -> list[DictRow]:
     ]
 
 
-class DocumentVectors:
-    """Vectors of a store's texts, with a cache of recent ones."""
+_INLINE_CHARS = 1_000
+"""Characters of a text that is split into words at once, in 0.25 ms; longer ones go to a thread."""
 
-    def __init__(self, pool: Pool, model: EmbeddingModel, codec: RowCodec) -> None:
+
+class DocumentVectors:
+    """Vectors of a store's texts, with a cache of recent ones, and the preparation of writes.
+
+    `fields` are the searchable paths of a value that is not a record of memory, where a write names none.
+    """
+
+    def __init__(self, pool: Pool, model: EmbeddingModel, codec: RowCodec, fields: Sequence[str] = ()) -> None:
+        self._fields = fields
         self._pool = pool
         self._codec = codec
         self._model = model
@@ -140,7 +148,9 @@ class DocumentVectors:
         """
         vectors = {text: self._recent.get(text) for text in texts}
         if wanted := [placed for placed in revised if vectors[placed[2].text] is None]:
-            vectors |= await self._stored(wanted)
+            vectors |= await self._codec.with_keys(
+                by_owner(wanted), lambda keys: stored_vectors(self._pool, wanted, self._model.name, keys)
+            )
         unknown = [text for text, vector in vectors.items() if vector is None]
         if unknown and time.monotonic() < self._hangs_until:
             self._lacking = True
@@ -153,13 +163,6 @@ class DocumentVectors:
             late = sum(vector is None for vector in made.values())
             log.warning("%d texts are found by their words only until their vectors are made: %s", late, cause)
         return vectors
-
-    async def _stored(self, wanted: Sequence[PlacedEntry]) -> dict[str, bytes]:
-        async def read(keys: Keys) -> dict[str, bytes]:
-            async with self._pool.connection() as conn:
-                return await stored_vectors(conn, wanted, self._model.name, keys=keys)
-
-        return await self._codec.with_keys(by_owner(wanted), read)
 
     def forget_recent(self) -> None:
         """Clear the cache of recent vectors, as when an owner is forgotten."""
@@ -209,12 +212,8 @@ class DocumentVectors:
     async def _fill(self, rows: Sequence[DictRow]) -> int:
         if keys := await self._codec.keys({row["owner"] for row in rows}):
             rows = await asyncio.to_thread(_opened, rows, keys)
-        texts = {
-            place: entry.text
-            for place, row in enumerate(rows)
-            for entry in entries_of_fields(row["value"], [row["field_name"]])
-            if entry.field_name == row["field_name"]
-        }
+        found = ((place, text_of_field(row["value"], row["field_name"])) for place, row in enumerate(rows))
+        texts = {place: text for place, text in found if text is not None}
         vectors = await self.of(list(texts.values()))
         filled: list[tuple[Any, ...]] = []
         for place, text in texts.items():
@@ -261,6 +260,51 @@ class DocumentVectors:
                 except Exception as error:  # of one text, whatever it is
                     cause = cause_of(error)
         return vectors, cause
+
+    async def writes(self, puts: Sequence[PutOp]) -> Writes:
+        """Return writes with the rows of the index; a ValueError says that one of them cannot be stored as it is.
+
+        No connection is held while a model embeds.
+        """
+        # the words and dates of a few long texts take a while to find
+        at_once = all(map(self._is_short, puts))
+        writes, entries = self._read(puts) if at_once else await asyncio.to_thread(self._read, puts)
+        later = {(".".join(op.namespace), op.key) for op in puts if _by_words_alone(op)}
+        embedded = [placed for placed in entries if placed[:2] not in later] if later else entries
+        vectors: dict[str, bytes | None] = dict.fromkeys(entry.text for _, _, entry in entries)
+        vectors |= await self.of([entry.text for _, _, entry in embedded], perhaps_stored(puts, embedded))
+        if entries:
+            rows = index_rows(entries, vectors) if at_once else await asyncio.to_thread(index_rows, entries, vectors)
+            writes.rows += rows
+        return writes
+
+    def _is_short(self, op: PutOp) -> bool:
+        """Return true if the index entries of an item take no thread."""
+        if op.value is None or self._paths(op) is False:
+            return True
+        return _by_words_alone(op) and len(str(op.value.get("text") or "")) <= _INLINE_CHARS
+
+    def _read(self, puts: Sequence[PutOp]) -> tuple[Writes, list[PlacedEntry]]:
+        writes = Writes()
+        entries: list[PlacedEntry] = []
+        # The last write of an item is the one that counts.
+        for (namespace, key), op in {(op.namespace, op.key): op for op in puts}.items():
+            validate_op_namespace(op)  # joined by dots, a label with a dot would be another namespace
+            check_identity(namespace, key)
+            prefix = ".".join(namespace)
+            if op.value is None:
+                writes.deletes.append((prefix, key))
+                continue
+            writes.items.append(ItemRow(prefix, key, to_json(op.value), op.ttl))
+            entries.extend((prefix, key, entry) for entry in index_entries(op.value, self._paths(op)))
+        return writes, entries
+
+    def _paths(self, op: PutOp) -> Literal[False] | Sequence[str] | None:
+        if _by_words_alone(op):
+            return kind_of(op.value or {}).index(op.value or {})
+        if op.index is not None or not self._fields or op.namespace[0] == ROOT:
+            return op.index
+        return self._fields
 
 
 # Vectors of searches' queries, and of recalls' questions, which do without if necessary.
@@ -312,65 +356,6 @@ async def question_vectors(
 def _numbers(embedding: EmbeddingModel, made: Sequence[float]) -> NDArray[np.float32]:
     checked_vector(embedding, made)
     return np.asarray(made, dtype=np.float32)
-
-
-# Writes as the database takes them: their values as JSON, and the index's entries of them with their vectors.
-
-_INLINE_CHARS = 1_000
-"""Characters of a text that is split into words at once, in 0.25 ms; longer ones go to a thread."""
-
-
-class PreparedWrites:
-    """Preparation of writes: values as JSON, and index entries with their vectors. No connection is held meanwhile.
-
-    `fields` are the searchable paths of a value that is not a record of memory, where a write names none.
-    """
-
-    def __init__(self, vectors: DocumentVectors, fields: Sequence[str]) -> None:
-        self._vectors = vectors
-        self._fields = fields
-
-    async def writes(self, puts: Sequence[PutOp]) -> Writes:
-        """Return writes with the rows of the index; a ValueError says that one of them cannot be stored as it is."""
-        # the words and dates of a few long texts take a while to find
-        at_once = all(map(self._is_short, puts))
-        writes, entries = self._read(puts) if at_once else await asyncio.to_thread(self._read, puts)
-        later = {(".".join(op.namespace), op.key) for op in puts if _by_words_alone(op)}
-        embedded = [placed for placed in entries if placed[:2] not in later] if later else entries
-        vectors: dict[str, bytes | None] = dict.fromkeys(entry.text for _, _, entry in entries)
-        vectors |= await self._vectors.of([entry.text for _, _, entry in embedded], perhaps_stored(puts, embedded))
-        if entries:
-            rows = index_rows(entries, vectors) if at_once else await asyncio.to_thread(index_rows, entries, vectors)
-            writes.rows += rows
-        return writes
-
-    def _is_short(self, op: PutOp) -> bool:
-        """Return true if the index entries of an item take no thread."""
-        if op.value is None or self._paths(op) is False:
-            return True
-        return _by_words_alone(op) and len(str(op.value.get("text") or "")) <= _INLINE_CHARS
-
-    def _read(self, puts: Sequence[PutOp]) -> tuple[Writes, list[PlacedEntry]]:
-        writes = Writes()
-        entries: list[PlacedEntry] = []
-        # The last write of an item is the one that counts.
-        for (namespace, key), op in {(op.namespace, op.key): op for op in puts}.items():
-            validate_op_namespace(op)  # joined by dots, a label with a dot would be another namespace
-            check_identity(namespace, key)
-            prefix = ".".join(namespace)
-            if op.value is None:
-                writes.deletes.append((prefix, key))
-                continue
-            writes.items.append(ItemRow(prefix, key, to_json(op.value), op.ttl))
-            entries.extend((prefix, key, entry) for entry in index_entries(op.value, self._paths(op)))
-        return writes, entries
-
-    def _paths(self, op: PutOp) -> Literal[False] | Sequence[str] | None:
-        if _by_words_alone(op):
-            return kind_of(op.value or {}).index(op.value or {})
-        if op.index is not None or not self._fields or op.namespace[0] == ROOT:
-            return op.index
-        return self._fields
 
 
 def _by_words_alone(op: PutOp) -> bool:

@@ -26,7 +26,12 @@ async def read_all(
     while True:
         found = await store.asearch(prefix, limit=asked, offset=0 if asked == WHOLE else read, refresh_ttl=False)
         read += len(found)
-        new = _unseen(found, seen)
+        new = []
+        for item in found:
+            place = hashlib.blake2b(repr((tuple(item.namespace), item.key)).encode(), digest_size=8).digest()
+            if place not in seen:
+                seen.add(place)
+                new.append(item)
         for start in range(0, len(new), page):
             yield new[start : start + page]
         report(len(seen))
@@ -34,14 +39,3 @@ async def read_all(
             return
         if len(found) < asked:
             asked = WHOLE
-
-
-def _unseen(items: Sequence[Item], seen: set[bytes]) -> list[Item]:
-    """Return the items that are new, and remember them."""
-    new = []
-    for item in items:
-        place = hashlib.blake2b(repr((tuple(item.namespace), item.key)).encode(), digest_size=8).digest()
-        if place not in seen:
-            seen.add(place)
-            new.append(item)
-    return new

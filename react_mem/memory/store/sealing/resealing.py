@@ -69,12 +69,14 @@ _THERE = """
         ON s.prefix = new.prefix AND s.key = new.stored
     WHERE s.owner = %s
 """
+# What was sealed before keeps its place.
 _MOVE = """
     INSERT INTO store (owner, prefix, key, value, created_at, updated_at, expires_at, ttl_minutes)
     SELECT s.owner, s.prefix, new.stored, new.value::jsonb, s.created_at, s.updated_at, s.expires_at, s.ttl_minutes
     FROM store s JOIN unnest(%s::text[], %s::text[], %s::text[], %b::text[]) AS new (prefix, key, stored, value)
         ON s.prefix = new.prefix AND s.key = new.key
     WHERE s.owner = %s
+    ON CONFLICT (owner, prefix, key) DO UPDATE SET value = excluded.value
 """
 _MOVE_TEXTS = """
     INSERT INTO store_vectors (
@@ -88,22 +90,12 @@ _MOVE_TEXTS = """
         ON v.prefix = new.prefix AND v.key = new.key AND v.field_name = new.field_name
         JOIN memory_owners o ON o.owner = v.owner
     WHERE v.owner = %s
+    ON CONFLICT (owner, prefix, key, field_name) DO UPDATE SET sealed = excluded.sealed,
+        sealed_vector = excluded.sealed_vector, revision = excluded.revision
 """
 _DROP = """
     DELETE FROM store s USING unnest(%s::text[], %s::text[]) AS gone (prefix, key)
     WHERE s.owner = %s AND s.prefix = gone.prefix AND s.key = gone.key
-"""
-_SET = """
-    UPDATE store s SET value = new.value::jsonb
-    FROM unnest(%s::text[], %s::text[], %b::text[]) AS new (prefix, key, value)
-    WHERE s.owner = %s AND s.prefix = new.prefix AND s.key = new.key
-"""
-_SET_TEXTS = """
-    UPDATE store_vectors v SET sealed = new.sealed, sealed_vector = new.sealed_vector, revision = o.revision
-    FROM unnest(%s::text[], %s::text[], %s::text[], %b::bytea[], %b::bytea[])
-        AS new (prefix, key, field_name, sealed, sealed_vector), memory_owners o
-    WHERE v.owner = %s AND o.owner = v.owner
-        AND v.prefix = new.prefix AND v.key = new.key AND v.field_name = new.field_name
 """
 _RETIRE = "UPDATE memory_keys SET state = 'former' WHERE owner = %s AND version = %s AND state = 'live'"
 _ADD = "INSERT INTO memory_keys (owner, version, wrapped, wrapped_by) VALUES (%s, %s, %s, %s)"
@@ -117,13 +109,11 @@ class Resealed(NamedTuple):
     anew: int = 0
 
 
-class _SealedRows(NamedTuple):
-    """New rows of an owner: (prefix, plain key, keyed id, value) of plain items, and those of items sealed before."""
+_Item = tuple[str, str, str, str]
+"""Prefix, present key, key of the sealed row, and its value."""
 
-    moved: list[tuple[str, str, str, str]]
-    moved_texts: list[tuple[str, str, str, str, bytes | None, bytes | None]]
-    set: list[tuple[str, str, str]]
-    set_texts: list[tuple[str, str, str, bytes | None, bytes | None]]
+_Text = tuple[str, str, str, str, bytes | None, bytes | None]
+"""Prefix, present key, field name, key of the sealed row, and its sealed words and vector."""
 
 
 async def owners_of(pool: Pool, statement: LiteralString = _NEXT_OWNERS, *where: Any) -> AsyncIterator[str]:
@@ -199,46 +189,45 @@ async def _reseal_batch(
             return Resealed(), following
         places = columns([(row["prefix"], row["key"]) for row in rows], 2)
         texts = await (await conn.execute(_TEXTS, (*places, owner))).fetchall()
-        batch = await asyncio.to_thread(_sealed_batch, key, rows, texts)
-        if batch.moved:
-            prefixes, keys, stored, _ = columns(batch.moved, 4)
+        items, new_texts = await asyncio.to_thread(_sealed_batch, key, rows, texts)
+        moved, later = [item for item in items if item[1] != item[2]], set()
+        if moved:
+            prefixes, keys, stored, _ = columns(moved, 4)
             await conn.execute(_DROP_OLDER, (prefixes, keys, stored, owner))
             there = await (await conn.execute(_THERE, (prefixes, stored, owner))).fetchall()
-            known = {(row["prefix"], row["key"]) for row in there}
-            moved = [one for one in batch.moved if (one[0], one[2]) not in known]
-            await conn.execute(_MOVE, (*columns(moved, 4), owner))
-            new = [one for one in batch.moved_texts if (one[0], one[3]) not in known]
-            await conn.execute(_MOVE_TEXTS, (*columns(new, 6), owner))
+            later = {(row["prefix"], row["key"]) for row in there}
+        new = [item for item in items if item[1] == item[2] or (item[0], item[2]) not in later]
+        await conn.execute(_MOVE, (*columns(new, 4), owner))
+        with_texts = [text for text in new_texts if text[1] == text[3] or (text[0], text[3]) not in later]
+        await conn.execute(_MOVE_TEXTS, (*columns(with_texts, 6), owner))
+        if moved:
             await conn.execute(_DROP, (prefixes, keys, owner))
-        if batch.set:
-            await conn.execute(_SET, (*columns(batch.set, 3), owner))
-            await conn.execute(_SET_TEXTS, (*columns(batch.set_texts, 5), owner))
-    return Resealed(len(batch.moved), len(batch.set)), following
+    return Resealed(len(moved), len(items) - len(moved)), following
 
 
 def _is_current(key: OwnerKey, value: Any) -> bool:
     return is_sealed(value) and sealed_version(b64decode(value[SEALED][:8])) == key.version
 
 
-def _sealed_batch(key: OwnerKey, rows: Sequence[DictRow], texts: Iterable[DictRow]) -> _SealedRows:
-    of_item: defaultdict[tuple[str, str], list[DictRow]] = defaultdict(list)
+def _sealed_batch(key: OwnerKey, rows: Sequence[DictRow], texts: Iterable[DictRow]) -> tuple[list[_Item], list[_Text]]:
+    of_item: defaultdict[tuple[str, str], list[IndexRow]] = defaultdict(list)
     for text in texts:
-        of_item[text["prefix"], text["key"]].append(text)
-    batch = _SealedRows([], [], [], [])
+        of_item[text["prefix"], text["key"]].append(IndexRow(**text))
+    items: list[_Item] = []
+    sealed_texts: list[_Text] = []
     for row in rows:
         prefix, item, value = row["prefix"], row["key"], row["value"]
-        texts_of_item = [IndexRow(**text) for text in of_item[prefix, item]]
+        its_texts = of_item[prefix, item]
         if is_sealed(value):
-            own, opened = opened_value(key, prefix, item, value)
-            batch.set.append((prefix, item, to_json(sealed_value(key, prefix, own, opened))))
-            for new in (resealed_row(key, text) for text in texts_of_item):
-                batch.set_texts.append((prefix, item, new.field_name, new.sealed, new.sealed_vector))
+            stored, (own, opened) = item, opened_value(key, prefix, item, value)
+            new = [resealed_row(key, text) for text in its_texts]
         else:
-            batch.moved.append((prefix, item, key.keyed(item), to_json(sealed_value(key, prefix, item, value))))
-            names = [text.field_name for text in texts_of_item]
-            for new in (sealed_row(key, _with_words(text, value, names)) for text in texts_of_item):
-                batch.moved_texts.append((prefix, item, new.field_name, new.key, new.sealed, new.sealed_vector))
-    return batch
+            stored, own, opened = key.keyed(item), item, value
+            names = [text.field_name for text in its_texts]
+            new = [sealed_row(key, _with_words(text, value, names)) for text in its_texts]
+        items.append((prefix, item, stored, to_json(sealed_value(key, prefix, own, opened))))
+        sealed_texts += [(prefix, item, each.field_name, stored, each.sealed, each.sealed_vector) for each in new]
+    return items, sealed_texts
 
 
 def _with_words(row: IndexRow, value: Any, names: Sequence[str]) -> IndexRow:
