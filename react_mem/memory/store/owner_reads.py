@@ -99,7 +99,7 @@ _WITHIN: Mapping[LiteralString, LiteralString] = {
 
 
 class OwnerReads(StoreCapabilities):
-    """Reads of one owner's items by the database, which say no value of an item that is not that owner's."""
+    """Reads of one owner's items by the database, each behind the wall of that owner (row security)."""
 
     pool: Pool
     codec: RowCodec

@@ -318,19 +318,15 @@ class OwnerRecall:
                     for row_key in both_keys(keys, prefix, item):
                         own[prefix, row_key] = item
                         of_owner.append((prefix, row_key, whole))
-            rows = await self._rows(stored, known)
+            rows: list[DictRow] = []
+            async with self.pool.connection() as conn:
+                for owner, of_owner in stored.items():
+                    if of_owner:
+                        rows += await _read_records(conn, known[owner], of_owner)
             await self.codec.open_items([row for row in rows if row["value"] is not None], keys)
             return [{**row, "key": own[row["prefix"], row["key"]]} for row in rows]
 
         return await self.codec.with_keys(wanted.keys(), read)
-
-    async def _rows(self, wanted: Mapping[str, Sequence[_Record]], known: Mapping[str, OwnerTexts]) -> list[DictRow]:
-        rows: list[DictRow] = []
-        async with self.pool.connection() as conn:
-            for owner, records in wanted.items():
-                if records:
-                    rows += await _read_records(conn, known[owner], records)
-        return rows
 
 
 async def _read_records(conn: Connection, known: OwnerTexts, wanted: Iterable[_Record]) -> list[DictRow]:

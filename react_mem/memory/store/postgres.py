@@ -136,12 +136,7 @@ class MemoryStore(OwnerReads, LanedStore):
         self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes, codec=codec)
         self.indexes = NamespaceIndexes(pool, embedding.dims, index_limit)
         self._recalls = OwnerRecall(
-            pool,
-            self.owners,
-            self.indexes,
-            embedding.name,
-            RecentRankings(search_cache_bytes),
-            codec,
+            pool, self.owners, self.indexes, embedding.name, RecentRankings(search_cache_bytes), codec
         )
         self._index_limit = index_limit
         self._vector_oid: int | None = None
@@ -228,10 +223,9 @@ class MemoryStore(OwnerReads, LanedStore):
             return await self._read(await self._reads(batch), cast("list[Result]", results), asked)
 
         (vectors, failure), known = await asyncio.gather(question_vectors(self.embedding, asked), read())
-        causes = {Arm.VECTOR: failure} if failure else {}
         answers = await self._recalls.answer(asked, vectors, known, self.calibration)
         for (index, op), answer in zip(recalls, answers, strict=True):
-            results[index] = answer.without({arm: cause for arm, cause in causes.items() if arm in op.arms})
+            results[index] = answer.without({Arm.VECTOR: failure} if failure and Arm.VECTOR in op.arms else {})
         return results
 
     async def _read(self, reads: Reads, results: list[Result], recalls: Sequence[RecallOp] = ()) -> Known:
@@ -278,15 +272,11 @@ class MemoryStore(OwnerReads, LanedStore):
         """Write a batch and return true if the guard holds, else write nothing: see `memory.store.transactions`."""
         puts = [op for op in ops if isinstance(op, PutOp)]
         writes = await self.vectors.writes(puts)
-        for held in await self._held(guard):
+        for held in await self.codec.held(".".join(guard.namespace), guard.key, guard.value):
             if await self._write(writes, held):
                 note_writes(self, puts)
                 return True
         return False
-
-    async def _held(self, guard: Guard) -> list[Held]:
-        """Return the possible rows of an item for which a guard holds."""
-        return await self.codec.held(".".join(guard.namespace), guard.key, guard.value)
 
     async def sweep_ttl(self) -> int:
         """Delete expired items and return their number."""
@@ -298,8 +288,7 @@ class MemoryStore(OwnerReads, LanedStore):
 
         The indexes of the namespaces in `ops` are dropped too where they are no longer needed.
         """
-
-        candidates = await self._held(guard)
+        candidates = await self.codec.held(".".join(guard.namespace), guard.key, guard.value)
 
         async def erase(conn: Connection) -> bool:
             for held in candidates:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from cachetools import TTLCache
 from langgraph.store.base import BaseStore, PutOp
 from psycopg import errors
 
@@ -27,20 +26,15 @@ from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.process_state import kept_with, lock_of
 from react_mem.memory.store.wall import REFUSALS, Connection, Pool
 
-# Cache of owners' revisions in the process: what a write expects to find, which the write itself checks.
 
-_MOST = 10_000
-_FRESH_SECONDS = 30.0
-"""Age of a remembered revision at most: later another process has probably written, and the step would run in vain."""
+class SeenRevisions(TTLCache[Namespace, dict[str, Any]]):
+    """Revisions that this process has written in the last seconds: what a write expects to find, and checks itself.
 
+    Later another process has probably written, and the step would run in vain.
+    """
 
-class SeenRevisions(OrderedDict[tuple[str, ...], tuple[float, Mapping[str, Any]]]):
-    """Revisions by namespace, with the time of the write; the latest comes last."""
-
-    def fresh(self, namespace: tuple[str, ...]) -> dict[str, Any] | None:
-        """Return the revision that this process wrote there in the last seconds; None without one."""
-        at, value = self.get(namespace, (-_FRESH_SECONDS, {}))
-        return dict(value) if time.monotonic() - at < _FRESH_SECONDS else None
+    def __init__(self) -> None:
+        super().__init__(10_000, 30.0)
 
 
 REVISION = "revision"
@@ -130,7 +124,7 @@ async def transact_on(
     lock = lock_of(namespace, key)
     async with lock:
         for attempt in range(MAX_TRIES):
-            before = seen.fresh(namespace) if unread and can.guards else None
+            before = seen.get(namespace) if unread and can.guards else None
             if before is None:
                 item = await store.aget(namespace, key)
                 before = item.value if item is not None else None
@@ -147,9 +141,7 @@ async def transact_on(
                 seen.pop(namespace, None)
                 now = [change.value for change in changes if (change.namespace, change.key) == (namespace, key)]
                 if written and now and now[-1] is not None:
-                    seen[namespace] = (time.monotonic(), now[-1])
-                while len(seen) > _MOST:
-                    seen.popitem(last=False)
+                    seen[namespace] = dict(now[-1])
             if written:
                 return result
             await asyncio.sleep(random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))  # noqa: S311 - no secret

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, LiteralString, NamedTuple, TypeVar
@@ -196,12 +195,17 @@ async def write(conn: Connection, writes: Writes, vector_oid: int, model: str, h
         return await _write_at_once(conn, writes, held)
     done = False
     # with a held item three round trips: its present value, then everything else, and whether the model is the same
-    async with _of_model(conn, model), conn.pipeline(), conn.transaction() as transaction:
-        await revise(conn, owners, removes=writes.removes)
-        if held is not None and not await _is_unchanged(conn, held):
-            raise Rollback(transaction)
-        await _send(conn, writes, vector_oid, model)
-        done = True
+    try:
+        async with conn.pipeline(), conn.transaction() as transaction:
+            await revise(conn, owners, removes=writes.removes)
+            if held is not None and not await _is_unchanged(conn, held):
+                raise Rollback(transaction)
+            await _send(conn, writes, vector_oid, model)
+            done = True
+    except errors.DataException:
+        # a vector of another length than the vectors' is one of a model that the database has left
+        await check_model(conn, model)
+        raise
     return done
 
 
@@ -285,16 +289,6 @@ def _of(statement: str, owners: Sequence[str], *values: Sequence[Any]) -> tuple[
     whose = owners[0] if alone else list(owners)
     text = statement.replace("{of}", "= %s" if alone else "= ANY(%s::text[])")
     return text.encode(), [value for before in values for value in (*before, whose)]
-
-
-@asynccontextmanager
-async def _of_model(conn: Connection, model: str) -> AsyncIterator[None]:
-    try:
-        yield
-    except errors.DataException:
-        # a vector of another length than the vectors' is one of a model that the database has left
-        await check_model(conn, model)
-        raise
 
 
 async def _send(conn: Connection, writes: Writes, vector_oid: int, model: str) -> None:
