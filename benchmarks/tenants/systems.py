@@ -19,7 +19,8 @@ from benchmarks.databases import disk_bytes
 from benchmarks.tenants.data import WANTED, Data, GivenEmbeddings, Question, key
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.pool import DatabasePool
-from react_mem.memory.store.postgres import MemoryStore, Pool
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.row_security import Pool
 
 _ITERATIVE = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": "400", "hnsw.max_scan_tuples": "1000000"}
 """Settings for an index scan that continues until it has found ten of the tenant's rows, in whatever time."""

@@ -31,10 +31,9 @@ from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.kinds import kind_of
 from react_mem.memory.model.namespaces import Namespace
-from react_mem.memory.store.calibration import Calibration
+from react_mem.memory.store.calibration import UNMEASURED, Calibration, MeasuredScale
 from react_mem.memory.store.embeddings import LOCAL_MODEL, LocalEmbeddings
 from react_mem.memory.store.process_state import kept_with, lock_of
-from react_mem.memory.store.scale import UNMEASURED, MeasuredScale
 from react_mem.memory.store.stored_text import index_entries
 
 # Scores of a store that only compares vectors, such as LangGraph's own, and what they mean.

@@ -32,10 +32,10 @@ from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.retrieval.graph_reading import with_links
 from react_mem.memory.rights import portability
-from react_mem.memory.store.calibration import waiting_for_questions
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.owned import everything, set_aside
 from react_mem.memory.store.transactions import Guard, compare_and_set
+from react_mem.memory.store.vectors import waiting_for_questions
 
 _ASKED = 3
 """Wordings that every search arm is asked for: each costs an embedding."""

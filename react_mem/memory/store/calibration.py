@@ -1,4 +1,4 @@
-"""One scale of similarity for all embedding models, and the vectors and rankings of questions.
+"""One scale of similarity for all embedding models.
 
 Each model has its own range of cosines: with one, answers lie between 0.75 and 0.85, with another between 0.17
 and 0.5. A threshold means the same for both only on a measured scale.
@@ -7,46 +7,29 @@ and 0.5. A threshold means the same for both only on a measured scale.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import itertools
 import json
 import logging
 import math
 import statistics
-import threading
-import weakref
+import time
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from operator import mul
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-import numpy as np
-from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
-from langgraph.store.base import SearchOp
-from numpy.typing import NDArray
 from pydantic import BaseModel, Field, model_validator
 
-from react_mem.memory import telemetry
-from react_mem.memory.index.ranked_hits import Parts, RankedHits
-from react_mem.memory.index.recall import RecallOp
-from react_mem.memory.index.texts import IndexedTexts
-from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.interface import Arm
-from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
-from react_mem.memory.store.serialisation import Binary
-from react_mem.memory.store.stored_text import storable
-from react_mem.memory.store.vectors import checked_vector, finite_vector
+from react_mem.memory.store.embeddings import LOCAL_MODEL
+from react_mem.memory.store.row_security import Pool
 
 Vectors = Sequence[Sequence[float]]
 Cosine = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
 Similarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Scale = tuple[tuple[float, float], ...]
 Pairs = Mapping[str, Sequence[tuple[str, str]]]
 """By language: pairs of a question and its answer."""
@@ -92,7 +75,7 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
     """
 
     points: tuple[tuple[Cosine, Similarity], ...]
-    separation: Mapping[str, Share]
+    separation: Mapping[str, Similarity]
 
     @model_validator(mode="after")
     def _rises(self) -> Self:
@@ -181,7 +164,8 @@ def _measure(by_language: Pairs, questions: Vectors, texts: Vectors) -> Calibrat
     for language, pairs in by_language.items():
         here = slice(first, first := first + len(pairs))
         answering, unrelated = _cosines(questions[here], texts[here])
-        separation[language] = round(_separation(answering, unrelated), 4)
+        above = sum((near > far) + 0.5 * (near == far) for near in answering for far in unrelated)
+        separation[language] = round(above / (len(answering) * len(unrelated)), 4)
         scales[language] = _scale(answering, unrelated)
     # Cosines differ by language too: the local model's lie higher by 0.06 in Vietnamese. One scale for all is that of
     # the language with the lowest answers, so that none loses any; a language that the model cannot tell apart anyway
@@ -224,11 +208,6 @@ def _cosines(questions: Vectors, texts: Vectors) -> tuple[list[float], list[floa
     return answering, unrelated
 
 
-def _separation(answering: Sequence[float], unrelated: Sequence[float]) -> float:
-    above = sum((near > far) + 0.5 * (near == far) for near in answering for far in unrelated)
-    return above / (len(answering) * len(unrelated))
-
-
 def _unit(vector: Sequence[float]) -> list[float]:
     length = math.hypot(*vector)
     if not math.isfinite(length):
@@ -250,115 +229,72 @@ KNOWN: Mapping[str, Calibration] = MappingProxyType(
 )
 """Calibrations of known models, which need not be measured when a database is first opened."""
 
+# Calibration of a database's embedding model: built in, stored with the vectors, or measured once in the background.
 
-# Vectors of searches' queries, and of recalls' questions, which do without if necessary.
+_STORED = "SELECT calibration FROM memory_embedding WHERE name = %s AND calibration IS NOT NULL"
+_STORE = "UPDATE memory_embedding SET calibration = %s::jsonb WHERE name = %s"
 
-_QUESTION_SECONDS = 3.0
-"""Seconds that a read waits for question vectors, of the five of a turn; without them it searches by words alone."""
+UNMEASURED = Calibration(
+    points=((-1, 0), (0.051, 0.5), (0.168, 0.7), (0.285, 0.8), (0.520, 0.9), (1, 1)), separation={}
+)
+"""all-MiniLM-L6-v2, as measured: the shape of most models. Its separation is empty, so that no threshold applies until
+the model's own calibration is known.
+"""
 
-_patience: ContextVar[float] = ContextVar("question_seconds", default=_QUESTION_SECONDS)
+_RETRY_SECONDS = 60.0
+"""Pause after a failed measurement: it takes some eighty texts, and providers limit rates."""
 
 log = logging.getLogger(__name__)
 
 
-@contextmanager
-def waiting_for_questions(seconds: float) -> Iterator[None]:
-    """Let reads within the context wait up to some seconds for question vectors, if no turn waits for them."""
-    token = _patience.set(seconds)
-    try:
-        yield
-    finally:
-        _patience.reset(token)
+class MeasuredScale:
+    """Calibration of an embedder: known by its name, stored in a database, or measured once in the background."""
 
+    def __init__(self, name: str, embeddings: Embeddings, pool: Pool | None = None) -> None:
+        self._name = name
+        self._embeddings = embeddings
+        self._pool = pool
+        self._known = KNOWN.get(name)
+        self._measuring: asyncio.Task[None] | None = None
+        self._not_before = 0.0
 
-async def query_vectors(embedding: EmbeddingModel, searches: Sequence[SearchOp]) -> dict[str, Binary]:
-    """Return a vector for every distinct query of a batch."""
-    queries = list(dict.fromkeys(op.query for op in searches if op.query))
-    vectors = await asyncio.gather(
-        *(embedding.embeddings.aembed_query(storable(query)[:MAX_INDEXED_CHARS]) for query in queries)
-    )
-    # one of zeros is near to nothing, and all that there is is found, in no order
-    return {query: Binary(finite_vector(embedding, vector)) for query, vector in zip(queries, vectors, strict=True)}
+    def known(self) -> Calibration | None:
+        """Return the calibration if known; otherwise None, and start to look it up or measure it."""
+        idle = self._measuring is None or self._measuring.done()
+        if self._known is None and idle and time.monotonic() >= self._not_before:
+            self._measuring = asyncio.create_task(self._find_out())
+        return self._known
 
+    @property
+    def calibration(self) -> Calibration:
+        """Return the calibration once known, until then the one of most models."""
+        return self.known() or UNMEASURED
 
-async def question_vectors(
-    embedding: EmbeddingModel, ops: Sequence[RecallOp]
-) -> tuple[list[NDArray[np.float32] | None], str]:
-    """Return the vectors of the recalls' questions, with the reason if they cannot be computed."""
-    texts = list(dict.fromkeys(op.question.text for op in ops if Arm.VECTOR in op.arms))
-    seconds = _patience.get()
-    try:
-        async with asyncio.timeout(seconds):
-            made = await asyncio.gather(*(embedding.embeddings.aembed_query(storable(text)) for text in texts))
-        vectors = {text: _numbers(embedding, each) for text, each in zip(texts, made, strict=True)}
-    except Exception as error:  # any error of the provider's client, or a bad vector
-        what = f"no answer in {seconds:.0f} seconds" if isinstance(error, TimeoutError) else cause_of(error)
-        cause = f"the question cannot be embedded ({what})"
-        log.warning("memory is searched without vectors: %s", cause)
-        return [None] * len(ops), cause
-    return [vectors.get(op.question.text) if Arm.VECTOR in op.arms else None for op in ops], ""
+    async def settle(self) -> None:
+        """Wait for the end of a measurement."""
+        if self._measuring is not None:
+            await asyncio.wait([self._measuring])
 
+    async def close(self) -> None:
+        """Cancel a measurement; the next process begins again."""
+        if self._measuring is not None:
+            self._measuring.cancel()
+        await self.settle()
 
-def _numbers(embedding: EmbeddingModel, made: Sequence[float]) -> NDArray[np.float32]:
-    checked_vector(embedding, made)
-    return np.asarray(made, dtype=np.float32)
-
-
-# Rankings of a while ago, for the same question over an index that has not changed since.
-
-_NO_PARTS = 64
-"""Bytes counted for a ranking without hits."""
-
-Key = tuple[int, bytes]
-
-
-class RecentRankings:
-    """Cache of rankings by question and index: numbers only, no words of a question or a memory.
-
-    An index is immutable: a write creates a new one without rankings. So nothing has to be invalidated; unused
-    rankings are evicted. A size of 0 bytes disables it.
-    """
-
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._lock = threading.Lock()
-        self._kept: LRUCache[Key, tuple[weakref.ref[IndexedTexts], Parts | None]] = LRUCache(
-            max_bytes, getsizeof=lambda kept: _size(kept[1])
-        )
-
-    def get(self, texts: IndexedTexts, asked: bytes) -> RankedHits | None:
-        """Return the ranking of an index for the digest of a search, or None."""
-        if not self._max_bytes:
-            return None
-        with self._lock:
-            kept = self._kept.get((id(texts), asked))
-        # another index may have the id of a deleted one
-        hit = kept is not None and kept[0]() is texts
-        telemetry.count("cache.lookups", cache="search", hit="yes" if hit else "no")
-        return RankedHits(texts, kept[1]) if kept is not None and hit else None
-
-    def add(self, texts: IndexedTexts, asked: bytes, found: RankedHits) -> None:
-        """Add a ranking for the digest of a search."""
-        if _size(found.parts) > self._max_bytes:
-            return
-        with self._lock:
-            self._kept[id(texts), asked] = (weakref.ref(texts), found.parts)
-            size = self._kept.currsize
-        telemetry.record("cache.bytes", size, cache="search")
-
-
-def digest_of(op: RecallOp, *others: Any) -> bytes:
-    """Return a digest of a recall and of all other inputs of its ranking."""
-    question = op.question
-    asked = (
-        (question.text, question.terms, question.speaker, question.periods, question.asks_when, question.names),
-        sorted(op.conditions.items()),
-        (op.limit, op.without, op.similarity, sorted(op.arms), op.pairs),
-        others,
-    )
-    return hashlib.blake2b(repr(asked).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _size(parts: Parts | None) -> int:
-    columns = (parts.texts, parts.cosines, *parts.arms.values()) if parts is not None else ()
-    return _NO_PARTS + sum(column.nbytes for column in columns)
+    async def _find_out(self) -> None:
+        try:
+            if self._pool is not None:
+                async with self._pool.connection() as conn:
+                    row = await (await conn.execute(_STORED, (self._name,))).fetchone()
+                if row is not None:
+                    self._known = Calibration.model_validate(row["calibration"])
+                    return
+            self._known = await calibrate(self._embeddings)  # no connection is held meanwhile
+            if not self._known.separates:
+                log.warning("%s hardly tells an answer from an unrelated text: no threshold is applied", self._name)
+            if self._pool is not None:
+                async with self._pool.connection() as conn:
+                    await conn.execute(_STORE, (self._known.model_dump_json(), self._name))
+        except Exception as error:  # whatever the provider's client raises; the next question tries again
+            self._not_before = time.monotonic() + _RETRY_SECONDS
+            log.warning("the scale of %s is not known yet: %s", self._name, cause_of(error))

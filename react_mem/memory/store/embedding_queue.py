@@ -117,14 +117,12 @@ class SharedQuestions:
     """Questions under way, each embedded once for all its waiters.
 
     A cancelled waiter does not affect the others; without waiters the embedding is cancelled. An error reaches every
-    waiter and is not cached. Questions are shared on each event loop, and among threads, but not across: another loop
-    may stop at any time, and a thread that waits for a loop might block it.
+    waiter and is not cached. Questions are not shared across event loops: another loop may stop at any time.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._on_loops: WeakKeyDictionary[AbstractEventLoop, dict[str, _UnderWay]] = WeakKeyDictionary()
-        self._in_threads: dict[str, Future[Vector]] = {}
 
     async def ask(self, text: str, embed: Callable[[str], Coroutine[Any, Any, Vector]]) -> Vector:
         """Return the vector of a question, made by `embed` or by a call under way, from an event loop."""
@@ -143,23 +141,3 @@ class SharedQuestions:
                 under_way.task.cancel()
                 if shared.get(text) is under_way:
                     del shared[text]
-
-    def ask_from_thread(self, text: str, embed: Callable[[str], Vector]) -> Vector:
-        """Return the vector of a question, made by `embed` or by a call under way; blocks the calling thread."""
-        with self._lock:
-            under_way = self._in_threads.get(text)
-            if under_way is None:
-                made = self._in_threads[text] = Future()
-        if under_way is not None:
-            return list(under_way.result())
-        try:
-            vector = embed(text)
-        except BaseException as error:
-            made.set_exception(error)
-            raise
-        else:
-            made.set_result(vector)
-            return list(vector)
-        finally:
-            with self._lock:
-                del self._in_threads[text]

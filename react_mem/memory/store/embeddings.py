@@ -60,8 +60,8 @@ class EmbeddingModel:
 class MeasuredEmbeddings(Embeddings):
     """Embedding model with metrics: duration, failures and number of texts.
 
-    The same question of several callers is embedded once: of the parts of a turn and its tools at the same time, and
-    of the nodes of a flow one after the other (`recent`).
+    The same question of several callers is embedded once: of the parts of a turn and its tools at the same time (on
+    one event loop), and of the nodes of a flow one after the other (`recent`).
     """
 
     def __init__(self, name: str, model: Embeddings) -> None:
@@ -79,7 +79,8 @@ class MeasuredEmbeddings(Embeddings):
         """Embed a question."""
         if (known := self._known(text)) is not None:
             return known
-        return self._questions.ask_from_thread(text, self._embed_query)
+        with self._measured("query", 1):
+            return self._kept(text, self.model.embed_query(text))
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed texts that will be searched."""
@@ -91,10 +92,6 @@ class MeasuredEmbeddings(Embeddings):
         if (known := self._known(text)) is not None:
             return known
         return await self._questions.ask(text, self._aembed_query)
-
-    def _embed_query(self, text: str) -> list[float]:
-        with self._measured("query", 1):
-            return self._kept(text, self.model.embed_query(text))
 
     async def _aembed_query(self, text: str) -> list[float]:
         with self._measured("query", 1):

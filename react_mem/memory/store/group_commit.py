@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, Generic, Self, TypeVar, cast
 
-from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool
+
+from react_mem.memory.store.row_security import Connection, Pool
 
 _CALLERS = 64
 """Callers of a batch at most: after a failure each caller's statements run again alone."""
@@ -52,7 +49,7 @@ class Statements:
         """True for a single statement, which is atomic by itself."""
         return len(self._kept) == 1 and len(self._kept[0][1]) == 1
 
-    async def run(self, conn: AsyncConnection[DictRow]) -> None:
+    async def run(self, conn: Connection) -> None:
         """Run the statements."""
         cursor = conn.cursor(binary=True)
         for query, rows in self._kept:
@@ -60,24 +57,6 @@ class Statements:
                 await cursor.execute(query, rows[0])
             else:
                 await cursor.executemany(query, rows)
-
-
-class _Select:
-    """Statement that returns rows."""
-
-    def __init__(self, query: Any, parameters: Any) -> None:
-        self.rows: list[DictRow] = []
-        self._asked = query, parameters
-        self._cursor: AsyncCursor[DictRow] | None = None
-
-    async def run(self, conn: AsyncConnection[DictRow]) -> None:
-        self._cursor = conn.cursor(binary=True, row_factory=dict_row)
-        await self._cursor.execute(*self._asked)
-
-    async def take(self) -> None:
-        """Fetch the rows, once the whole batch has run."""
-        if self._cursor is not None:
-            self.rows = await self._cursor.fetchall()
 
 
 class GroupCursor:
@@ -105,86 +84,71 @@ class GroupCursor:
 _Sent = TypeVar("_Sent")
 
 
-@dataclass(frozen=True)
-class _Caller(Generic[_Sent]):
-    statements: _Sent
-    done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-
-    def ended(self, error: BaseException | None = None) -> None:
-        # nobody waits any more for one that was cancelled
-        if self.done.done():
-            return
-        if error is None:
-            self.done.set_result(None)
-        else:
-            self.done.set_exception(error)
-
-
-class _Group(ABC, Generic[_Sent]):
+class _Group(Generic[_Sent]):
     """Idempotent statements for one database, of one event loop; a lost connection has them sent again."""
 
-    def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> None:
+    def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._waiting: deque[_Caller[_Sent]] = deque()
+        self._waiting: deque[tuple[_Sent, asyncio.Future[None]]] = deque()
         self._senders: set[asyncio.Task[None]] = set()
         """Tasks that will still look at the queue."""
 
-    @abstractmethod
-    async def _run(self, conn: AsyncConnection[DictRow], batch: Sequence[_Sent]) -> None:
+    async def _run(self, conn: Connection, batch: Sequence[_Sent]) -> None:
         """Run the statements of some callers, for all of them or for none."""
+        raise NotImplementedError
 
     async def send(self, statements: _Sent) -> None:
         """Run statements, all or none, and return after the commit.
 
-        Raises:
-            DatabaseUnavailable: If the database cannot be reached; the writes may or may not be stored.
+        DatabaseUnavailable says that the database cannot be reached; the writes may or may not be stored.
         """
-        caller = _Caller(statements)
-        self._waiting.append(caller)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((statements, done))
         if len(self._senders) < min(_CONNECTIONS, self._pool.max_size):
             # it sends for others too: neither the run nor the trace of this caller are its own
             sender = asyncio.create_task(self._work(), name="group-commit", context=contextvars.Context())
             self._senders.add(sender)
             # of one that is cancelled before it begins
             sender.add_done_callback(self._senders.discard)
-        await caller.done
+        await done
 
     async def _work(self) -> None:
         try:
-            await self._send_all()
+            while self._waiting:
+                batch = [self._waiting.popleft() for _ in range(min(_CALLERS, len(self._waiting)))]
+                try:
+                    await self._send_together([caller for caller in batch if not caller[1].cancelled()])
+                finally:
+                    # where this task is cancelled, as with its event loop
+                    for _, done in batch:
+                        done.cancel()
         finally:
             # at once: who was told just now may send again before the loop says that this task has ended
             self._senders.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
-    async def _send_all(self) -> None:
-        while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(_CALLERS, len(self._waiting)))]
-            try:
-                await self._send_together([caller for caller in batch if not caller.done.cancelled()])
-            finally:
-                # where this task is cancelled, as with its event loop
-                for caller in batch:
-                    caller.done.cancel()
-
-    async def _send_together(self, batch: Sequence[_Caller[_Sent]]) -> None:
-        error, conn = await self._try(batch)
+    async def _send_together(self, batch: Sequence[tuple[_Sent, asyncio.Future[None]]]) -> None:
+        sent = [statements for statements, _ in batch]
+        error, conn = await self._try(sent)
         if error is not None and conn is not None and conn.closed:
             # The connection was lost in the middle, committed or not: writing it again changes nothing that was.
-            error, conn = await self._try(batch)
-        if error is not None and len(batch) > 1 and conn is not None and not conn.closed:
-            # it is the error of one of them
-            for caller in batch:
-                caller.ended((await self._try([caller]))[0])
-            return
-        for caller in batch:
-            caller.ended(error)
+            error, conn = await self._try(sent)
+        of_one = error is not None and len(batch) > 1 and conn is not None and not conn.closed
+        for statements, done in batch:
+            # an error of one of several is not the others'
+            ended = (await self._try([statements]))[0] if of_one else error
+            if done.done():  # cancelled meanwhile
+                continue
+            if ended is None:
+                done.set_result(None)
+            else:
+                done.set_exception(ended)
 
-    async def _try(self, batch: Sequence[_Caller[_Sent]]) -> tuple[Exception | None, AsyncConnection[DictRow] | None]:
+    async def _try(self, batch: Sequence[_Sent]) -> tuple[Exception | None, Connection | None]:
         """Run statements; return the error and the connection, each None if there is none."""
         conn = None
         try:
             async with self._pool.connection() as conn:
-                await self._run(conn, [caller.statements for caller in batch])
+                await self._run(conn, batch)
         except Exception as error:
             return error, conn
         return None, conn
@@ -193,7 +157,7 @@ class _Group(ABC, Generic[_Sent]):
 class GroupCommit(_Group[Statements]):
     """Group commit of writes: each caller's statements are atomic, and so is a batch."""
 
-    async def _run(self, conn: AsyncConnection[DictRow], batch: Sequence[Statements]) -> None:
+    async def _run(self, conn: Connection, batch: Sequence[Statements]) -> None:
         if len(batch) == 1 and batch[0].is_one:
             await batch[0].run(conn)
             return
@@ -209,20 +173,25 @@ class GroupCommit(_Group[Statements]):
             await cursor.execute("COMMIT")
 
 
-class GroupRead(_Group[Sequence[_Select]]):
+_Asked = tuple[Sequence[tuple[Any, Any]], list[list[DictRow]]]
+"""Statements with their parameters, and the list that takes the rows of each."""
+
+
+class GroupRead(_Group[_Asked]):
     """Reads of many callers, without a transaction."""
 
     async def rows(self, *statements: tuple[Any, Any]) -> list[list[DictRow]]:
         """Return the rows of each statement, given with its parameters."""
-        selects = [_Select(*statement) for statement in statements]
-        await self.send(selects)
-        return [select.rows for select in selects]
+        found: list[list[DictRow]] = []
+        await self.send((statements, found))
+        return found
 
-    async def _run(self, conn: AsyncConnection[DictRow], batch: Sequence[Sequence[_Select]]) -> None:
-        selects = list(chain.from_iterable(batch))
+    async def _run(self, conn: Connection, batch: Sequence[_Asked]) -> None:
         # a pipeline of one statement would only cost
-        async with conn.pipeline() if len(selects) > 1 else nullcontext():
-            for select in selects:
-                await select.run(conn)
-        for select in selects:
-            await select.take()
+        async with conn.pipeline() if sum(len(statements) for statements, _ in batch) > 1 else nullcontext():
+            sent = [
+                [await conn.cursor(binary=True, row_factory=dict_row).execute(*asked) for asked in statements]
+                for statements, _ in batch
+            ]
+        for (_, found), cursors in zip(batch, sent, strict=True):
+            found[:] = [await cursor.fetchall() for cursor in cursors]

@@ -17,10 +17,8 @@ from typing import Any, LiteralString, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier, Literal
-from psycopg_pool import AsyncConnectionPool
 
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.index.scorer import Corpus
@@ -30,13 +28,12 @@ from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.owner_texts import COLUMNS, columns_of
 from react_mem.memory.store.priority import behind_turns
-from react_mem.memory.store.row_security import confined
+from react_mem.memory.store.row_security import Connection, Pool, confined
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.writes import columns
 
 # Indexes for the namespaces that have outgrown the exact scan, each with one of its own.
 
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 _MAX_DIMS = 4_000
 """pgvector's limit for an index on `halfvec`; longer vectors are always compared one by one."""
@@ -84,12 +81,10 @@ logger = logging.getLogger(__name__)
 
 
 class NamespaceIndexes:
-    """HNSW and word indexes of single namespaces: the existing ones, and the building of more.
+    """Searches in namespaces that are too large for a process, by an HNSW and a word index of each.
 
-    Args:
-        pool: Connections; each index is built on a new connection, made like the pool's.
-        dims: The length of the vectors.
-        limit: Vectors of a namespace above which it gets an index.
+    Each index is built on a new connection, made like the pool's; `limit` is the number of vectors above which a
+    namespace gets one.
     """
 
     def __init__(self, pool: Pool, dims: int, limit: int) -> None:
@@ -101,6 +96,7 @@ class NamespaceIndexes:
         self._quiet_until: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._working = asyncio.Lock()
+        self._sizes: dict[str, tuple[float, int, float]] = {}
 
     def within(self, path: str) -> list[str]:
         """Return the namespaces at a path and below it with an index, as far as this process knows."""
@@ -125,7 +121,7 @@ class NamespaceIndexes:
         self._quiet_until[path] = time.monotonic() + _QUIET
         self._start(self._index(path))
 
-    async def shrunk(self, conn: AsyncConnection[DictRow], prefixes: Iterable[str]) -> None:
+    async def shrunk(self, conn: Connection, prefixes: Iterable[str]) -> None:
         """Note that items of namespaces were deleted, and drop the indexes that are no longer needed."""
         if indexed := await _read_indexes(conn, set(prefixes)):
             self._start(self._drop_where_small(list(indexed)))
@@ -195,13 +191,67 @@ class NamespaceIndexes:
                 for kind in (_PREFIX, _WORDS_PREFIX):
                     await conn.execute(_DROP.format(name=Identifier(_index_name(prefix, kind))))
 
-    async def _connect(self) -> AsyncConnection[DictRow]:
+    async def _connect(self) -> Connection:
         # Not one of the pool's: a build takes minutes, and the pool may have just one.
         options = cast("dict[str, Any]", self._pool.kwargs or {})
-        return await AsyncConnection[DictRow].connect(cast(str, self._pool.conninfo), **options)
+        return await Connection.connect(cast(str, self._pool.conninfo), **options)
+
+    async def candidates(
+        self, owner: str, op: RecallOp, vector: NDArray[np.float32] | None, calibration: Calibration
+    ) -> tuple[IndexedTexts | None, Corpus]:
+        """Return the texts to score for a recall (None for none), and the word statistics of all texts.
+
+        `vector` is that of the question; None without one.
+        """
+        prefix = ".".join(op.namespace)
+        self.outgrown(prefix)
+        weights = Weights.of(op, calibration)
+        words = {"owner": owner, "prefix": prefix, "words": list(weights.words)}
+        async with self._pool.connection() as conn:
+            texts, length = await self._size(conn, owner, prefix)
+            counted = await (await conn.execute(_HAVING, words | {"most": _COUNTED})).fetchall()
+            corpus = Corpus(texts, length, {row["word"]: min(row["texts"], texts) for row in counted})
+            asked = {
+                **words,
+                "rarities": _rarities(corpus, weights),
+                "required": list(weights.required),
+                "refused": list(weights.refused),
+                "without": list(op.without),
+                "vector": None if vector is None else f"[{','.join(map(str, vector.tolist()))}]",
+                "starts": weights.starts.tolist(),
+                "ends": weights.ends.tolist(),
+                "near": weights.seeds if vector is not None and weights.cosine else 0,
+                "worded": _SPARE * weights.seeds if words["words"] else 0,
+                "standing": [one.mark for one in weights.standing],
+                "timely": weights.seeds if len(weights.starts) else 0,
+            }
+            rows = await self._read(conn, owner, asked)
+        found = [IndexedTexts.of(columns_of(row, row["dims"])) for row in rows]
+        return found[0] if found else None, corpus
+
+    async def _size(self, conn: Connection, owner: str, prefix: str) -> tuple[int, float]:
+        until, texts, length = self._sizes.get(prefix, (0.0, 0, 0.0))
+        if until < time.monotonic():
+            async with confined(conn, [owner]):
+                size = await conn.execute(_SIZE, (owner, prefix))
+            [row] = await size.fetchall()
+            texts, length = row["texts"], row["length"]
+            self._sizes[prefix] = time.monotonic() + _KNOWN_FOR, texts, length
+        return texts, length
+
+    async def _read(self, conn: Connection, owner: str, asked: dict[str, Any]) -> list[DictRow]:
+        # Counting and finding keys is not confined: under a policy no index of words is used. The rows themselves
+        # are read behind it.
+        async with conn.pipeline():
+            await conn.execute(INDEX_SCAN)
+            found = await conn.execute(_CANDIDATES, asked)
+        keys = [(row["key"], row["field_name"]) for row in await found.fetchall()]
+        async with confined(conn, [owner]):
+            read = await conn.cursor(binary=True).execute(_READ, (owner, asked["prefix"], *columns(keys, 2)))
+        return await read.fetchall()
 
 
-async def _read_indexes(conn: AsyncConnection[DictRow], prefixes: Iterable[str]) -> dict[str, tuple[bool, bool]]:
+async def _read_indexes(conn: Connection, prefixes: Iterable[str]) -> dict[str, tuple[bool, bool]]:
     """Return the namespaces with an index: whether it is valid, and whether one is being built."""
     names = {_index_name(prefix): prefix for prefix in prefixes}
     rows = await (await conn.execute(_INDEXES, (list(names),))).fetchall()
@@ -280,69 +330,6 @@ _READ: LiteralString = f"""
     )
     GROUP BY m.dims, v.prefix
 """  # noqa: S608 - of literals
-
-
-class LargeNamespaces:
-    """Recalls in namespaces that are too large for a process."""
-
-    def __init__(self, pool: Pool, indexes: NamespaceIndexes) -> None:
-        self._pool = pool
-        self._indexes = indexes
-        self._sizes: dict[str, tuple[float, int, float]] = {}
-
-    async def candidates(
-        self, owner: str, op: RecallOp, vector: NDArray[np.float32] | None, calibration: Calibration
-    ) -> tuple[IndexedTexts | None, Corpus]:
-        """Return the texts to score for a recall (None for none), and the word statistics of all texts.
-
-        `vector` is that of the question; None without one.
-        """
-        prefix = ".".join(op.namespace)
-        self._indexes.outgrown(prefix)
-        weights = Weights.of(op, calibration)
-        words = {"owner": owner, "prefix": prefix, "words": list(weights.words)}
-        async with self._pool.connection() as conn:
-            texts, length = await self._size(conn, owner, prefix)
-            counted = await (await conn.execute(_HAVING, words | {"most": _COUNTED})).fetchall()
-            corpus = Corpus(texts, length, {row["word"]: min(row["texts"], texts) for row in counted})
-            asked = {
-                **words,
-                "rarities": _rarities(corpus, weights),
-                "required": list(weights.required),
-                "refused": list(weights.refused),
-                "without": list(op.without),
-                "vector": None if vector is None else f"[{','.join(map(str, vector.tolist()))}]",
-                "starts": weights.starts.tolist(),
-                "ends": weights.ends.tolist(),
-                "near": weights.seeds if vector is not None and weights.cosine else 0,
-                "worded": _SPARE * weights.seeds if words["words"] else 0,
-                "standing": [one.mark for one in weights.standing],
-                "timely": weights.seeds if len(weights.starts) else 0,
-            }
-            rows = await self._read(conn, owner, asked)
-        found = [IndexedTexts.of(columns_of(row, row["dims"])) for row in rows]
-        return found[0] if found else None, corpus
-
-    async def _size(self, conn: AsyncConnection[DictRow], owner: str, prefix: str) -> tuple[int, float]:
-        until, texts, length = self._sizes.get(prefix, (0.0, 0, 0.0))
-        if until < time.monotonic():
-            async with confined(conn, [owner]):
-                size = await conn.execute(_SIZE, (owner, prefix))
-            [row] = await size.fetchall()
-            texts, length = row["texts"], row["length"]
-            self._sizes[prefix] = time.monotonic() + _KNOWN_FOR, texts, length
-        return texts, length
-
-    async def _read(self, conn: AsyncConnection[DictRow], owner: str, asked: dict[str, Any]) -> list[DictRow]:
-        # Counting and finding keys is not confined: under a policy no index of words is used. The rows themselves are
-        # read confined.
-        async with conn.pipeline():
-            await conn.execute(INDEX_SCAN)
-            found = await conn.execute(_CANDIDATES, asked)
-        keys = [(row["key"], row["field_name"]) for row in await found.fetchall()]
-        async with confined(conn, [owner]):
-            read = await conn.cursor(binary=True).execute(_READ, (owner, asked["prefix"], *columns(keys, 2)))
-        return await read.fetchall()
 
 
 def _rarities(corpus: Corpus, weights: Weights) -> list[float]:

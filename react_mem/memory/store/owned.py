@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import LiteralString, NamedTuple
+from typing import NamedTuple
 
 from langgraph.store.base import BaseStore, GetOp, Item
-from psycopg import AsyncConnection
-from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import (
     ABANDONED,
@@ -18,11 +16,9 @@ from react_mem.memory.model.namespaces import (
     abandoned_namespace,
     decode,
     owner_namespace,
-    owner_of_path,
     terminal_namespace,
 )
 from react_mem.memory.store.capabilities import capabilities
-from react_mem.memory.store.row_security import confined
 
 WHOLE = 1_000_000_000
 """Limit that no owner reaches. One read is a snapshot; page by page, a write in between moves some items."""
@@ -36,42 +32,11 @@ _OWNERS = 500
 """Owners a page."""
 
 
-_READ_PAGE: LiteralString = """
-    SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s
-    WHERE s.owner = %s AND (s.prefix = %s OR starts_with(s.prefix, %s)) AND (s.prefix, s.key) > (%s, %s)
-        AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
-    ORDER BY s.prefix, s.key LIMIT %s
-"""
-
-
 class OwnedPage(NamedTuple):
-    """Page of an owner's items.
-
-    Args:
-        items: The items.
-        behind: The start of the next page: a path, its labels joined by dots, and the key of a row (for an encrypted
-            item not its own).
-    """
+    """Page of an owner's items, and the place of the last: its namespace with dots, and the key of its row."""
 
     items: list[Item]
     behind: tuple[str, str]
-
-
-async def read_page(
-    conn: AsyncConnection[DictRow],
-    namespace: Sequence[str],
-    behind: tuple[str, str],
-    limit: int,
-    *,
-    omit_expired: bool,
-) -> tuple[list[DictRow], tuple[str, str]]:
-    """Return the next rows of an owner's namespace and those below it, values as text, and the place of the last."""
-    path = ".".join(namespace)
-    asked = (owner_of_path(path), path, f"{path}.", *behind, omit_expired, limit)
-    async with confined(conn, asked[:1]):
-        page = await conn.execute(_READ_PAGE, asked)
-    rows = await page.fetchall()
-    return rows, (rows[-1]["prefix"], rows[-1]["key"]) if rows else behind
 
 
 async def everything(store: BaseStore, user_id: str) -> list[Item]:

@@ -12,16 +12,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
 from contextvars import Context
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, LiteralString
 from weakref import WeakSet
 
 import numpy as np
-from psycopg import AsyncConnection
 from psycopg.rows import DictRow
-from psycopg_pool import AsyncConnectionPool
 
 from react_mem.memory import telemetry
-from react_mem.memory.index.entries import Entry, term_number
+from react_mem.memory.index.entries import term_number
 from react_mem.memory.index.texts import NO_PLACE, NO_TIME, TextColumns
 from react_mem.memory.index.weights import microseconds
 from react_mem.memory.store.owner_texts import (
@@ -36,7 +35,7 @@ from react_mem.memory.store.owner_texts import (
     too_large,
     updated,
 )
-from react_mem.memory.store.row_security import confined
+from react_mem.memory.store.row_security import Pool, confined
 from react_mem.memory.store.sealing.row_codec import RowCodec
 from react_mem.memory.store.stored_text import entries_of_fields
 
@@ -89,34 +88,33 @@ def with_words(known: OwnerTexts, prefix: str, rows: Sequence[DictRow]) -> Owner
 def _read(row: DictRow) -> TextColumns:
     columns = columns_of(row, row["dims"])
     items, fields = json.loads(row["items"]), json.loads(row["fields"])
-    read = [
-        entries_of_text(value, name, names)
-        for value, name, names in zip(items, columns.field_names, fields, strict=True)
-    ]
-    words = [sorted({term_number(term) for entry in entries for term in entry.terms}) for entries in read]
-    firsts = [entries[0] if entries else None for entries in read]
+    read = [facts_of_text(*text) for text in zip(items, columns.field_names, fields, strict=True)]
     return replace(
         columns,
-        places=np.array([NO_PLACE if first is None or first.place is None else first.place for first in firsts]),
-        said_at=np.array(
-            [NO_TIME if first is None or first.said_at is None else microseconds(first.said_at) for first in firsts]
-        ),
-        lengths=np.array([sum(entry.length for entry in entries) for entries in read], dtype=np.float32),
+        places=np.array([NO_PLACE if place is None else place for _, _, place, _ in read]),
+        said_at=np.array([NO_TIME if said_at is None else microseconds(said_at) for *_, said_at in read]),
+        lengths=np.array([length for _, length, *_ in read], dtype=np.float32),
         unread=np.zeros(len(read), dtype=np.bool_),
-        words=np.array([number for numbers in words for number in numbers], dtype=np.int32),
-        word_ends=np.cumsum([len(numbers) for numbers in words]),
+        words=np.array([number for numbers, *_ in read for number in numbers], dtype=np.int32),
+        word_ends=np.cumsum([len(numbers) for numbers, *_ in read]),
     )
 
 
-def entries_of_text(value: Mapping[str, Any], name: str, names: Sequence[str]) -> list[Entry]:
-    """Return the index entries of one text of an item.
+def facts_of_text(
+    value: Mapping[str, Any], name: str, names: Sequence[str]
+) -> tuple[list[int], int, int | None, datetime | None]:
+    """Return the numbers of the words of one text of an item, its length, its place and its time.
 
     `names` are the field names of all of the item's texts: a long text without pieces among them stands for all pieces.
     """
     found = {entry.field_name: entry for entry in entries_of_fields(value, [name])}
     if any(other.startswith(f"{name}#") for other in names):
-        return [found[name]] if name in found else []
-    return [entry for other, entry in found.items() if other == name or other.startswith(f"{name}#")]
+        found = {name: found[name]} if name in found else {}
+    entries = [entry for other, entry in found.items() if other == name or other.startswith(f"{name}#")]
+    words = sorted({term_number(term) for entry in entries for term in entry.terms})
+    first = entries[0] if entries else None
+    length = sum(entry.length for entry in entries)
+    return words, length, first.place if first else None, first.said_at if first else None
 
 
 _INLINE_BYTES = 250_000
@@ -125,17 +123,12 @@ _INLINE_BYTES = 250_000
 _INLINE_TEXTS = 2_000
 """Texts of an owner up to which changes are applied at once: now and then most of them are copied, 5 ms a thousand."""
 
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
-
 
 class OwnerIndexes:
-    """Cache of indexes by owner, least recently used out first.
+    """Cache of indexes by owner, least recently used out first, of `max_bytes` in all.
 
-    Args:
-        pool: Connections to the database.
-        limit: Texts of a namespace above which the database searches it.
-        max_bytes: Size of the cache.
-        codec: The codec of rows. The database can search no encrypted rows: then every namespace is cached.
+    The database searches the namespaces with more texts than `limit`. It can search no encrypted rows: then every
+    namespace is cached.
     """
 
     def __init__(self, pool: Pool, *, limit: int, max_bytes: int, codec: RowCodec) -> None:
@@ -156,10 +149,6 @@ class OwnerIndexes:
     def __len__(self) -> int:
         """Return the number of cached owners."""
         return len(self._kept)
-
-    def known(self, owner: str) -> OwnerTexts | None:
-        """Return the cached index of an owner, which may be stale."""
-        return self._kept.get(owner)
 
     def forget(self, owner: str) -> None:
         """Drop the index of an owner who has been erased."""
@@ -250,7 +239,7 @@ class OwnerIndexes:
         self, owner: str, known: OwnerTexts | None, rows: Sequence[DictRow], large: frozenset[str]
     ) -> OwnerTexts:
         await self._open(owner, known, rows)
-        sent = sum(len(row["halves"] or b"") for row in rows)
+        sent = sum(len(row["halves"] or row.get("sealed_vectors") or b"") for row in rows)
         there = sum(map(len, known.namespaces.values())) if known is not None else 0
         if sent > _INLINE_BYTES or there > _INLINE_TEXTS or any(row["present"] for row in rows):
             texts = await asyncio.to_thread(updated, owner, known, rows, large=large)

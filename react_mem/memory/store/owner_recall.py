@@ -6,33 +6,96 @@ Where a found record was written after the index was read, the recall is scored 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
+import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from cachetools import LRUCache
 from langgraph.store.base import Item
 from numpy.typing import NDArray
-from psycopg import AsyncConnection
 from psycopg.rows import DictRow
-from psycopg_pool import AsyncConnectionPool
 
-from react_mem.memory.index.ranked_hits import RankedHits
+from react_mem.memory import telemetry
+from react_mem.memory.index.ranked_hits import Parts, RankedHits
 from react_mem.memory.index.recall import PARTNER_FIELDS, HitsToShow, Recall, RecallOp
 from react_mem.memory.index.scorer import Comparisons, Corpus, score_compared
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import owner_of, owner_of_path
-from react_mem.memory.store.calibration import Calibration, RecentRankings, digest_of
-from react_mem.memory.store.large_namespaces import LargeNamespaces
+from react_mem.memory.store.calibration import Calibration
+from react_mem.memory.store.large_namespaces import NamespaceIndexes
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_texts import OwnerTexts
 from react_mem.memory.store.reading import rows_of
-from react_mem.memory.store.row_security import confined
+from react_mem.memory.store.row_security import Connection, Pool, confined
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys
 from react_mem.memory.store.stored_text import text_array
+
+# Rankings of a while ago, for the same question over an index that has not changed since.
+
+_NO_PARTS = 64
+"""Bytes counted for a ranking without hits."""
+
+Key = tuple[int, bytes]
+
+
+class RecentRankings:
+    """Cache of rankings by question and index: numbers only, no words of a question or a memory.
+
+    An index is immutable: a write creates a new one without rankings. So nothing has to be invalidated; unused
+    rankings are evicted. A size of 0 bytes disables it.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._kept: LRUCache[Key, tuple[weakref.ref[IndexedTexts], Parts | None]] = LRUCache(
+            max_bytes, getsizeof=lambda kept: _size(kept[1])
+        )
+
+    def get(self, texts: IndexedTexts, asked: bytes) -> RankedHits | None:
+        """Return the ranking of an index for the digest of a search, or None."""
+        if not self._max_bytes:
+            return None
+        with self._lock:
+            kept = self._kept.get((id(texts), asked))
+        # another index may have the id of a deleted one
+        hit = kept is not None and kept[0]() is texts
+        telemetry.count("cache.lookups", cache="search", hit="yes" if hit else "no")
+        return RankedHits(texts, kept[1]) if kept is not None and hit else None
+
+    def add(self, texts: IndexedTexts, asked: bytes, found: RankedHits) -> None:
+        """Add a ranking for the digest of a search."""
+        if _size(found.parts) > self._max_bytes:
+            return
+        with self._lock:
+            self._kept[id(texts), asked] = (weakref.ref(texts), found.parts)
+            size = self._kept.currsize
+        telemetry.record("cache.bytes", size, cache="search")
+
+
+def digest_of(op: RecallOp, *others: Any) -> bytes:
+    """Return a digest of a recall and of all other inputs of its ranking."""
+    question = op.question
+    asked = (
+        (question.text, question.terms, question.speaker, question.periods, question.asks_when, question.names),
+        sorted(op.conditions.items()),
+        (op.limit, op.without, op.similarity, sorted(op.arms), op.pairs),
+        others,
+    )
+    return hashlib.blake2b(repr(asked).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _size(parts: Parts | None) -> int:
+    columns = (parts.texts, parts.cosines, *parts.arms.values()) if parts is not None else ()
+    return _NO_PARTS + sum(column.nbytes for column in columns)
+
 
 # A recall that fails, asked again arm by arm: one that raises costs what it would have found, not the read.
 
@@ -63,7 +126,6 @@ def _arm_by_arm(
     return found[0], causes
 
 
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 Vector = NDArray[np.float32]
 
 _TRIES = 3
@@ -161,33 +223,16 @@ class _AskedRecall:
         return Recall(self.shown.found, {arm: cause for arm, cause in self.missing.items() if arm in self.op.arms})
 
 
+@dataclass(frozen=True)
 class OwnerRecall:
-    """Recalls over the indexes of owners.
+    """Recalls over the cached indexes of owners, and over the namespaces that are too large for them."""
 
-    Args:
-        pool: Connections to the database.
-        owners: The cached indexes.
-        large: The namespaces that are too large for them.
-        model: The embedding model of the questions' vectors.
-        recent: Cached rankings.
-        codec: The codec of rows.
-    """
-
-    def __init__(
-        self,
-        pool: Pool,
-        owners: OwnerIndexes,
-        large: LargeNamespaces,
-        model: str,
-        recent: RecentRankings,
-        codec: RowCodec,
-    ) -> None:
-        self._pool = pool
-        self._owners = owners
-        self._large = large
-        self._model = model
-        self._recent = recent
-        self._codec = codec
+    pool: Pool
+    owners: OwnerIndexes
+    large: NamespaceIndexes
+    model: str
+    recent: RecentRankings
+    codec: RowCodec
 
     async def answer(
         self,
@@ -198,11 +243,8 @@ class OwnerRecall:
     ) -> list[Recall]:
         """Return the results of recalls.
 
-        Args:
-            ops: The recalls.
-            vectors: The vectors of their questions, in their order; None where one could not be embedded.
-            known: The index of each owner at the start.
-            calibration: The meaning of the model's cosines.
+        `vectors` are those of their questions, None where one could not be embedded; `known` is the index of each owner
+        at the start.
         """
         answers = [_AskedRecall(op, vector, owner_of(op.namespace)) for op, vector in zip(ops, vectors, strict=True)]
         known = dict(known)
@@ -211,24 +253,24 @@ class OwnerRecall:
             changed = await self._read(answers, known, calibration)
             if not changed:
                 break
-            known |= {owner: await self._owners.current(owner) for owner in changed}
+            known |= {owner: await self.owners.current(owner) for owner in changed}
         return [answer.recall() for answer in answers]
 
     async def _score(
         self, answers: Sequence[_AskedRecall], known: dict[str, OwnerTexts], calibration: Calibration
     ) -> None:
         for answer in answers:
-            of_owner = known[answer.owner] = await self._owners.with_words(known[answer.owner], answer.prefix)
-            answer.begin(of_owner, self._model)
+            of_owner = known[answer.owner] = await self.owners.with_words(known[answer.owner], answer.prefix)
+            answer.begin(of_owner, self.model)
             if answer.prefix in of_owner.large:
-                answer.texts, answer.corpus = await self._large.candidates(
+                answer.texts, answer.corpus = await self.large.candidates(
                     answer.owner, answer.op, answer.vector, calibration
                 )
 
         def score_all() -> None:
             comparisons = Comparisons()
             for answer in answers:
-                answer.score(comparisons, calibration, self._recent)
+                answer.score(comparisons, calibration, self.recent)
 
         texts = sum(len(answer.texts) for answer in answers if answer.texts is not None)
         if texts > _INLINE_TEXTS:
@@ -272,22 +314,18 @@ class OwnerRecall:
                     for row_key in both_keys(keys, prefix, item):
                         own[prefix, row_key] = item
                         of_owner.append((prefix, row_key, whole))
-            rows = await self._rows(stored, known)
-            await self._codec.open_items([row for row in rows if row["value"] is not None], keys)
+            rows: list[DictRow] = []
+            async with self.pool.connection() as conn:
+                for owner, of_owner in stored.items():
+                    if of_owner:
+                        rows += await _read_records(conn, known[owner], of_owner)
+            await self.codec.open_items([row for row in rows if row["value"] is not None], keys)
             return [{**row, "key": own[row["prefix"], row["key"]]} for row in rows]
 
-        return await self._codec.with_keys(wanted.keys(), read)
-
-    async def _rows(self, wanted: Mapping[str, Sequence[_Record]], known: Mapping[str, OwnerTexts]) -> list[DictRow]:
-        rows: list[DictRow] = []
-        async with self._pool.connection() as conn:
-            for owner, records in wanted.items():
-                if records:
-                    rows += await _read_records(conn, known[owner], records)
-        return rows
+        return await self.codec.with_keys(wanted.keys(), read)
 
 
-async def _read_records(conn: AsyncConnection[DictRow], known: OwnerTexts, wanted: Iterable[_Record]) -> list[DictRow]:
+async def _read_records(conn: Connection, known: OwnerTexts, wanted: Iterable[_Record]) -> list[DictRow]:
     prefixes, keys, whole = zip(*wanted, strict=True)
     arrays = {"prefixes": text_array(prefixes), "keys": text_array(keys), "whole": text_array(map(str, whole))}
     async with confined(conn, [known.owner]):

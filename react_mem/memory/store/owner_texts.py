@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, LiteralString
 
 import numpy as np
@@ -84,11 +84,7 @@ _CHANGES: LiteralString = """
 """
 """One statement, so that the revision is that of the rows."""
 
-# by the namespace alone rows are put together as they come; by a part as well they have to be sorted, on disk
-_AS_ONE: LiteralString = _CHANGES.format(columns=COLUMNS, group="v.prefix", nothing="")
-_IN_PARTS: LiteralString = _CHANGES.format(columns=COLUMNS, group="v.prefix, hashtext(v.key) & %(parts)s", nothing="")
-
-SEALED_COLUMNS: LiteralString = """,
+_SEALED_COLUMNS: LiteralString = """,
     v.sealed IS NOT NULL AS is_sealed, string_agg(v.sealed, '') AS sealed,
     string_agg(int4send(COALESCE(octet_length(v.sealed), -1)), '') AS sealed_sizes,
     string_agg(v.sealed_vector, '') AS sealed_vectors,
@@ -96,31 +92,27 @@ SEALED_COLUMNS: LiteralString = """,
 """
 """Further columns, where rows may be encrypted; encrypted and plain rows come apart."""
 
-_WITH_SEALED: Mapping[str, LiteralString] = {
-    "columns": COLUMNS + SEALED_COLUMNS,
-    "nothing": ", NULL, NULL, NULL, NULL, NULL",
-}
-_SEALED_AS_ONE: LiteralString = _CHANGES.format(group="v.prefix, v.sealed IS NOT NULL", **_WITH_SEALED)
-_SEALED_IN_PARTS: LiteralString = _CHANGES.format(
-    group="v.prefix, v.sealed IS NOT NULL, hashtext(v.key) & %(parts)s", **_WITH_SEALED
-)
+
+@cache
+def _changes(*, sealed: bool, in_parts: bool) -> LiteralString:
+    # by the namespace alone rows are put together as they come; by a part as well they have to be sorted, on disk
+    group: LiteralString = "v.prefix, hashtext(v.key) & %(parts)s" if in_parts else "v.prefix"
+    if not sealed:
+        return _CHANGES.format(columns=COLUMNS, group=group, nothing="")
+    nothing: LiteralString = ", NULL, NULL, NULL, NULL, NULL"
+    return _CHANGES.format(columns=COLUMNS + _SEALED_COLUMNS, group=group + ", v.sealed IS NOT NULL", nothing=nothing)
+
 
 SIZES: LiteralString = "SELECT v.prefix, count(*) AS texts FROM store_vectors v WHERE v.owner = %s GROUP BY v.prefix"
 
 
 @dataclass(frozen=True)
 class OwnerTexts:
-    """Immutable index of one owner at one revision.
+    """Immutable index of one owner at one revision: the texts of each namespace, by its prefix.
 
-    Args:
-        owner: The owner.
-        model: The model of the vectors.
-        epoch: The number of the index; re-embedding everything begins another.
-        started: The start time of the server. A standby that took over, or a restored backup, may have given the same
-            revisions to other writes.
-        revision: The owner's revision.
-        namespaces: The texts of each namespace, by its prefix.
-        large: The prefixes of namespaces that are too large for a process.
+    Re-embedding everything begins another `epoch`. A standby that took over, or a restored backup, may have given the
+    same revisions to other writes, which the start time of the server tells. `large` has the prefixes of namespaces
+    that are too large for a process.
     """
 
     owner: str
@@ -171,17 +163,10 @@ def changes_statement(
 ) -> tuple[LiteralString, dict[str, Any]]:
     """Return the statement that reads an owner's index, or the changes since a known one, and its parameters.
 
-    Its answer has to be read in binary form (see `updated`).
-
-    Args:
-        owner: The owner.
-        known: The known index; None reads everything.
-        large: The prefixes of namespaces that are not read.
-        texts: The number of texts, if known to exceed `AT_ONCE`.
-        sealed: Whether rows may be encrypted; the caller decrypts them (see `memory.store.sealing`).
+    Its answer has to be read in binary form (see `updated`). `large` namespaces are not read. `texts` is their number,
+    if known to exceed `AT_ONCE`. `sealed` rows have to be decrypted by the caller.
     """
-    as_one, in_parts = (_SEALED_AS_ONE, _SEALED_IN_PARTS) if sealed else (_AS_ONE, _IN_PARTS)
-    return in_parts if texts > AT_ONCE else as_one, {
+    return _changes(sealed=sealed, in_parts=texts > AT_ONCE), {
         "owner": owner,
         "since": _NOTHING if known is None else known.revision,
         "large": sorted(large if known is None else known.large),
@@ -195,11 +180,7 @@ def updated(
 ) -> OwnerTexts:
     """Return the present index. Blocking, in proportion to the changes.
 
-    Args:
-        owner: The owner.
-        known: The index that the statement was given, not void (see `is_void`).
-        rows: The answer to `changes_statement`.
-        large: The prefixes of namespaces that were not read.
+    `rows` answer the `changes_statement` of `known`, which is not void (see `is_void`).
     """
     state = rows[0]
     namespaces = {} if known is None else dict(known.namespaces)
@@ -209,7 +190,8 @@ def updated(
         if row["present"]:
             present[row["prefix"]] = list(zip(json.loads(row["keys"]), json.loads(row["field_names"]), strict=True))
         elif row["prefix"] is not None:
-            changed.setdefault(row["prefix"], []).append(columns_of(row, state["dims"]))
+            opened = row.get("columns")
+            changed.setdefault(row["prefix"], []).append(opened or columns_of(row, state["dims"]))
     removed = known is not None and state["removed"] > known.revision
     for prefix in {*changed, *(namespaces if removed else ())}:
         there = present.get(prefix, []) if removed else None
@@ -244,10 +226,7 @@ def bytes_of_a_text(dims: int) -> int:
 def too_large(sizes: Mapping[str, int], limit: int, room: int) -> frozenset[str]:
     """Return the prefixes of the namespaces that a process does not keep: the largest, until the others fit.
 
-    Args:
-        sizes: The number of texts of each namespace.
-        limit: Texts of a namespace at most.
-        room: Texts of all namespaces at most.
+    `limit` is the most texts of a namespace, `room` of all together.
 
     >>> sorted(too_large({"a": 9, "b": 5, "c": 4, "d": 1}, 8, 6))
     ['a', 'b']

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar, cast
 
@@ -35,9 +35,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 from langgraph.store.postgres.base import PostgresIndexConfig
-from psycopg import AsyncConnection, errors
-from psycopg.rows import DictRow
-from psycopg_pool import AsyncConnectionPool
+from psycopg import errors
 
 from react_mem.errors import SealError
 from react_mem.memory.index.recall import Recall, RecallOp
@@ -45,33 +43,27 @@ from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.audit.audit_log import AuditLog, note_writes
-from react_mem.memory.store.calibration import Calibration, RecentRankings, query_vectors, question_vectors
-from react_mem.memory.store.capabilities import StoreCapabilities
-from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
+from react_mem.memory.store.calibration import Calibration, MeasuredScale
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import KeyRing
-from react_mem.memory.store.large_namespaces import LargeNamespaces, NamespaceIndexes
+from react_mem.memory.store.large_namespaces import NamespaceIndexes
 from react_mem.memory.store.left_traces import Traces, TracesFound, find_traces
-from react_mem.memory.store.listing import Listed, ListPlace, Wanted, read_linked, read_revision
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.model_guard import check_model
-from react_mem.memory.store.owned import OwnedPage
 from react_mem.memory.store.owner_index import OwnerIndexes
-from react_mem.memory.store.owner_recall import OwnerRecall
+from react_mem.memory.store.owner_reads import OwnerReads
+from react_mem.memory.store.owner_recall import OwnerRecall, RecentRankings
 from react_mem.memory.store.owner_texts import OwnerTexts
 from react_mem.memory.store.priority import LanedStore
 from react_mem.memory.store.reading import Reader, Reads
-from react_mem.memory.store.room import Stored
-from react_mem.memory.store.scale import Scale
-from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, SealedRowCodec
-from react_mem.memory.store.sealing.sealed_search import SealedReader
+from react_mem.memory.store.row_security import Connection, Pool
+from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
 from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, INDEX_LIMIT
 from react_mem.memory.store.stored_text import check_identity, to_json
 from react_mem.memory.store.transactions import Guard, until_no_deadlock
-from react_mem.memory.store.vectors import DocumentVectors, PreparedWrites
+from react_mem.memory.store.vectors import DocumentVectors, query_vectors, question_vectors
 from react_mem.memory.store.writes import Held, Writes, erase_if, read_vector_oid, sweep, write
 
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
 _Read = TypeVar("_Read")
 
@@ -84,7 +76,7 @@ Known = Mapping[str, OwnerTexts]
 log = logging.getLogger(__name__)
 
 
-class MemoryStore(LanedStore, StoreCapabilities):
+class MemoryStore(OwnerReads, LanedStore):
     """`BaseStore` on PostgreSQL with pgvector.
 
     The searchable part of a value is its `text`, or the whole value without one, unless `fields` or the `index` of a
@@ -134,23 +126,17 @@ class MemoryStore(LanedStore, StoreCapabilities):
         embedding.recent.resize(question_cache_bytes)
         self.attachment_bytes = attachment_bytes
         self.keys = keys
-        self.codec = codec = SealedRowCodec(keys) if keys is not None else RowCodec()
+        self.codec = codec = RowCodec(keys)
         # the database does not know the order of encrypted keys
         self.pages_by_key = not codec.seals
         self.audit = audit
         self.receipt_key = receipt_key
-        self.scale = Scale(pool, embedding)
-        self.vectors = DocumentVectors(pool, embedding, codec)
-        self._preparing = PreparedWrites(self.vectors, tuple(fields))
+        self.scale = MeasuredScale(embedding.name, embedding.embeddings, pool)
+        self.vectors = DocumentVectors(pool, embedding, codec, tuple(fields))
         self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes, codec=codec)
         self.indexes = NamespaceIndexes(pool, embedding.dims, index_limit)
         self._recalls = OwnerRecall(
-            pool,
-            self.owners,
-            LargeNamespaces(pool, self.indexes),
-            embedding.name,
-            RecentRankings(search_cache_bytes),
-            codec,
+            pool, self.owners, self.indexes, embedding.name, RecentRankings(search_cache_bytes), codec
         )
         self._index_limit = index_limit
         self._vector_oid: int | None = None
@@ -206,7 +192,7 @@ class MemoryStore(LanedStore, StoreCapabilities):
         """
         batch = list(ops)
         puts = [op for op in batch if isinstance(op, PutOp)]
-        reads, writes = await asyncio.gather(self._reads(batch), self._preparing.writes(puts))
+        reads, writes = await asyncio.gather(self._reads(batch), self.vectors.writes(puts))
         results: list[Result] = [None] * len(batch)
         if len(puts) < len(batch):
             try:
@@ -237,10 +223,9 @@ class MemoryStore(LanedStore, StoreCapabilities):
             return await self._read(await self._reads(batch), cast("list[Result]", results), asked)
 
         (vectors, failure), known = await asyncio.gather(question_vectors(self.embedding, asked), read())
-        causes = {Arm.VECTOR: failure} if failure else {}
         answers = await self._recalls.answer(asked, vectors, known, self.calibration)
         for (index, op), answer in zip(recalls, answers, strict=True):
-            results[index] = answer.without({arm: cause for arm, cause in causes.items() if arm in op.arms})
+            results[index] = answer.without({Arm.VECTOR: failure} if failure and Arm.VECTOR in op.arms else {})
         return results
 
     async def _read(self, reads: Reads, results: list[Result], recalls: Sequence[RecallOp] = ()) -> Known:
@@ -250,7 +235,8 @@ class MemoryStore(LanedStore, StoreCapabilities):
         """
         owners = {owner_of(op.namespace) for op in recalls}
         owners |= await self._reader({}).owners_searched(self.pool, reads)
-        known = await self._at_hand(owners)
+        # mostly one, which is at hand
+        known: Known = {owner: await self.owners.load(owner) for owner in sorted(owners)}
         for attempt in range(_INDEX_ATTEMPTS):
             whose = reads.owners_read | owners
             keys = await self.codec.keys(whose)
@@ -259,7 +245,7 @@ class MemoryStore(LanedStore, StoreCapabilities):
             beside = [*(self.owners.changes(each) for each in known.values()), *self.codec.key_statements(whose)]
             try:
                 async with self.pool.connection() as conn:
-                    rows = await reader.read(conn, reads, results, targets, known, beside=beside)
+                    rows = await reader.read(conn, reads, results, targets, known, beside)
             except SealError as error:
                 if error.version is None or attempt == _INDEX_ATTEMPTS - 1:
                     raise
@@ -278,10 +264,6 @@ class MemoryStore(LanedStore, StoreCapabilities):
                 break
         return known
 
-    async def _at_hand(self, owners: Iterable[str]) -> Known:
-        # mostly one, which is at hand
-        return {owner: await self.owners.load(owner) for owner in sorted(owners)}
-
     async def amake_up_vectors(self, namespace: tuple[str, ...] = ()) -> int:
         """Make the missing vectors of a namespace and those below it (by default of all), and return their number."""
         return await self.vectors.make_up(".".join(namespace))
@@ -289,16 +271,12 @@ class MemoryStore(LanedStore, StoreCapabilities):
     async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
         """Write a batch and return true if the guard holds, else write nothing: see `memory.store.transactions`."""
         puts = [op for op in ops if isinstance(op, PutOp)]
-        writes = await self._preparing.writes(puts)
-        for held in await self._held(guard):
+        writes = await self.vectors.writes(puts)
+        for held in await self.codec.held(".".join(guard.namespace), guard.key, guard.value):
             if await self._write(writes, held):
                 note_writes(self, puts)
                 return True
         return False
-
-    async def _held(self, guard: Guard) -> list[Held]:
-        """Return the possible rows of an item for which a guard holds."""
-        return await self.codec.held(".".join(guard.namespace), guard.key, guard.value)
 
     async def sweep_ttl(self) -> int:
         """Delete expired items and return their number."""
@@ -310,10 +288,9 @@ class MemoryStore(LanedStore, StoreCapabilities):
 
         The indexes of the namespaces in `ops` are dropped too where they are no longer needed.
         """
+        candidates = await self.codec.held(".".join(guard.namespace), guard.key, guard.value)
 
-        candidates = await self._held(guard)
-
-        async def erase(conn: AsyncConnection[DictRow]) -> bool:
+        async def erase(conn: Connection) -> bool:
             for held in candidates:
                 if await erase_if(conn, held):
                     break
@@ -339,68 +316,9 @@ class MemoryStore(LanedStore, StoreCapabilities):
         async with self.pool.connection() as conn:
             return await find_traces(conn, traces)
 
-    async def aunindexed(self, namespace: tuple[str, ...], kind: str, *, after: str, limit: int) -> list[str]:
-        """Return the keys of a namespace's items of one kind that the index lacks, in order, behind `after`."""
-        path = ".".join(namespace)
-        return await self._of_owner(
-            owner_of(namespace), lambda reader, conn: reader.unindexed(conn, path, kind, after=after, limit=limit)
-        )
-
-    async def apage(self, namespace: tuple[str, ...], behind: tuple[str, str], limit: int) -> OwnedPage:
-        """Return the next items of a namespace and those below it."""
-        return await self._of_owner(
-            owner_of(namespace), lambda reader, conn: reader.page(conn, namespace, behind, limit)
-        )
-
-    async def ameasure(self, user_id: str) -> Stored:
-        """Return the size of an owner's memory."""
-        async with self.pool.connection() as conn:
-            return await self._reader({}).measure(conn, user_id)
-
-    async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed:
-        """Return the next of an owner's records, the latest first: see `memory.store.listing`."""
-        return await self._of_owner(
-            owner_of(wanted.namespaces[0]), lambda reader, conn: reader.listed(conn, wanted, behind, limit)
-        )
-
-    async def aconversations(
-        self, namespace: tuple[str, ...], behind: ConversationPlace | None, limit: int
-    ) -> ListedConversations | None:
-        """Return the next of an owner's conversations: see `memory.store.conversation_listing`."""
-        return await self._of_owner(
-            owner_of(namespace), lambda reader, conn: reader.conversations(conn, namespace, behind, limit)
-        )
-
-    async def arevision(self, owner: str) -> str | None:
-        """Return a token that changes with every write of an owner: see `memory.store.listing`."""
-        async with self.pool.connection() as conn:
-            return await read_revision(conn, owner)
-
-    async def alinked(
-        self, namespaces: Sequence[tuple[str, ...]], ids: Sequence[str]
-    ) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
-        """Return records with the fields that their links come from: see `memory.store.listing`."""
-        owner = owner_of(namespaces[0])
-
-        return await self._of_owner(
-            owner, lambda reader, conn: read_linked(conn, namespaces, ids, reader.keys.get(owner))
-        )
-
-    async def _of_owner(
-        self, owner: str, read: Callable[[Reader, AsyncConnection[DictRow]], Awaitable[_Read]]
-    ) -> _Read:
-        """Read items of one owner, and again where the owner's key has changed meanwhile."""
-
-        async def read_with(keys: Keys) -> _Read:
-            async with self.pool.connection() as conn:
-                return await read(self._reader(keys), conn)
-
-        return await self.codec.with_keys([owner], read_with)
-
     def _reader(self, keys: Keys) -> Reader:
         # whether expired items are left out may be set on an open store
-        kind = SealedReader if self.codec.seals else Reader
-        return kind(self.codec, keys, self.indexes, self.embedding.name, self._index_limit, self._omit_expired)
+        return Reader(self.codec, keys, self.indexes, self.embedding.name, self._index_limit, self._omit_expired)
 
     async def _reads(self, batch: Sequence[Op | RecallOp]) -> Reads:
         """Return the reads of a batch with the vectors of their queries."""
@@ -416,7 +334,7 @@ class MemoryStore(LanedStore, StoreCapabilities):
         async def send() -> bool:
             sent = await self.codec.encoded(writes)
 
-            async def write_all(conn: AsyncConnection[DictRow]) -> bool:
+            async def write_all(conn: Connection) -> bool:
                 if self._vector_oid is None:
                     self._vector_oid = await read_vector_oid(conn)
                 if not await write(conn, sent, self._vector_oid, self.embedding.name, held):

@@ -10,7 +10,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -125,13 +125,17 @@ FRONT = Front()
 
 
 @contextmanager
-def behind_turns() -> Iterator[None]:
-    """Mark the context as background work, which takes few connections and lets turns go first."""
-    before = _behind.set(WorkAtHand())
+def _set(variable: ContextVar[Any], value: Any) -> Iterator[None]:
+    token = variable.set(value)
     try:
         yield
     finally:
-        _behind.reset(before)
+        variable.reset(token)
+
+
+def behind_turns() -> AbstractContextManager[None]:
+    """Mark the context as background work, which takes few connections and lets turns go first."""
+    return _set(_behind, WorkAtHand())
 
 
 def is_behind() -> bool:
@@ -208,14 +212,9 @@ class PoolShare:
                 return
 
 
-@contextmanager
-def inside() -> Iterator[None]:
+def inside() -> AbstractContextManager[None]:
     """Mark the context as having a place of the share, so that further connections need no other."""
-    before = _admitted.set(True)
-    try:
-        yield
-    finally:
-        _admitted.reset(before)
+    return _set(_admitted, True)
 
 
 # Single reads of background work, which wait for no reads of turns.

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
@@ -26,6 +25,7 @@ from react_mem.memory.store.migrations import of_dims, stored_embedding
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.postgres_server import open_database
+from react_mem.memory.store.row_security import Connection
 from react_mem.memory.store.sealing.sealed_entries import sealed_row
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.stored_text import entries_of_fields
@@ -44,7 +44,7 @@ from react_mem.memory.store.writes import (
 _ITEMS = 100
 """Items in one transaction, the most that an interruption loses."""
 
-# See `namespace_indexes`: they are of vectors of one length, and are made again where they are wanted.
+# See `large_namespaces`: they are of vectors of one length, and are made again where they are wanted.
 _NAMESPACE_INDEXES = """
     SELECT indexname AS name FROM pg_indexes WHERE schemaname = current_schema() AND tablename = 'store_vectors'
         AND indexname ~ '^store_vectors_(half|words)_'
@@ -89,8 +89,6 @@ _INSERT = f"""
     WHERE s.owner = %s
 """  # noqa: S608 - of literals
 
-Connection = AsyncConnection[DictRow]
-
 
 async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Callable[[int, int], None]) -> int:
     """Embed all indexed texts of a database with another model, or the rest of an interrupted run; return their number.
@@ -104,12 +102,15 @@ async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Call
             row = await (await conn.execute(_LEFT.encode())).fetchone()
         done, total, place = 0, row["texts"] if row is not None else 0, ("", "", "")
         report(done, total)
-        while items := await _lacking(store, place):
+        while True:
+            async with store.pool.connection() as conn:
+                items = await (await conn.execute(_LACKING.encode(), (*place, _ITEMS))).fetchall()
+            if not items:
+                return done
             done += await _index(store, items)
             place = (items[-1]["owner"], items[-1]["prefix"], items[-1]["key"])
             # a long text has more vectors than an older version gave it
             report(done, max(done, total))
-        return done
 
 
 async def _empty(conn: Connection, model: EmbeddingModel) -> None:
@@ -130,11 +131,6 @@ async def _empty(conn: Connection, model: EmbeddingModel) -> None:
         for statement in _EMPTY:
             await conn.execute(of_dims(statement, model.dims).encode())
         await conn.execute("INSERT INTO memory_embedding (name, dims) VALUES (%s, %s)", (model.name, model.dims))
-
-
-async def _lacking(store: MemoryStore, place: tuple[str, str, str]) -> list[DictRow]:
-    async with store.pool.connection() as conn:
-        return await (await conn.execute(_LACKING.encode(), (*place, _ITEMS))).fetchall()
 
 
 async def _index(store: MemoryStore, items: Sequence[DictRow]) -> int:

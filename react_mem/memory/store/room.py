@@ -59,13 +59,9 @@ class Stored:
 
 @dataclass
 class Count:
-    """Cached usage of an owner in this process.
+    """Cached usage of an owner: counted at a time of the monotonic clock, and what this process has stored since.
 
-    Args:
-        at: Time of the count, of the monotonic clock.
-        memories: Memories stored by this process since.
-        bytes: Bytes of these.
-        refused: Whether a write has been refused since the last accepted one.
+    `refused` is true if a write has been refused since the last accepted one.
     """
 
     at: float

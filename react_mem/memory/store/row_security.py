@@ -18,6 +18,7 @@ from typing import Literal, LiteralString
 from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
+from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import StorageError
 from react_mem.memory.model.namespaces import owner_within
@@ -25,6 +26,7 @@ from react_mem.memory.store.migration_steps import patiently
 from react_mem.memory.store.stored_text import text_array
 
 Connection = AsyncConnection[DictRow]
+Pool = AsyncConnectionPool[Connection]
 
 APPLICATION_ROLE = "react_mem_app"
 """Role of reads and writes for owners. Nobody logs in as it."""

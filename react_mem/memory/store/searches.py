@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from langgraph.store.base import SearchOp
 
 from react_mem.memory.model.namespaces import owner_of_path, owner_within
+from react_mem.memory.store.sealing.sealed_filter import SealedFilter
 from react_mem.memory.store.serialisation import Binary
 from react_mem.memory.store.stored_text import storable
 
@@ -57,21 +58,20 @@ _BY_DISTANCE = """
         GROUP BY near.owner, near.prefix, near.key ORDER BY distance, at LIMIT {limit} OFFSET {offset}
      ) best JOIN store s ON s.owner = best.owner AND s.prefix = best.prefix AND s.key = best.key{of_owner})
 """
-# What a process has at hand says which are nearest, and how near, as the database would; what they hold is read here.
+# The index in this process says which are nearest, and how near, as the database would; their values are read here.
 _BY_KEY = """
     (SELECT {number} AS search, FALSE AS more, 0::bigint AS taken, NULL::text AS model, {columns},
         near.cosine AS score
-     FROM unnest({prefixes}::text[], {keys}::text[], {cosines}::float8[]) WITH ORDINALITY
-        AS near (prefix, key, cosine, rank)
-        JOIN store s ON s.owner = {owner} AND s.prefix = near.prefix AND s.key = near.key {conditions}
-     ORDER BY near.rank LIMIT {limit} OFFSET {offset})
+     FROM unnest({owners}::text[], {prefixes}::text[], {keys}::text[], {cosines}::float8[]) WITH ORDINALITY
+        AS near (owner, prefix, key, cosine, rank)
+        JOIN store s ON s.owner = near.owner AND s.prefix = near.prefix AND s.key = near.key{of_owner} {conditions}
+     {page})
 """
 _ITEM = "JOIN store s ON s.owner = near.owner AND s.prefix = near.prefix AND s.key = near.key"
 _MORE = "EXISTS (SELECT 1 FROM store_vectors v WHERE {in_namespace} OFFSET {limit})"
 _BY_TIME = """
     (SELECT {number} AS search, FALSE AS more, 0::bigint AS taken, NULL::text AS model, {columns}, NULL::float8 AS score
-     FROM store s WHERE {in_namespace} {conditions}
-     ORDER BY s.updated_at DESC, s.prefix, s.key LIMIT {limit} OFFSET {offset})
+     FROM store s WHERE {in_namespace} {conditions} {page})
 """
 
 
@@ -89,12 +89,9 @@ class Parameters:
 
 
 class Nearest(NamedTuple):
-    """Nearest items to a query.
+    """Nearest items to a query, the nearest first: prefix and key of the rows of each, and its cosine.
 
-    Args:
-        owner: The owner of the items.
-        items: Prefix and key of each, and its cosine in half precision, the nearest first.
-        is_all: Whether no other items exist.
+    The owner is empty for several. `is_all` is true if no other items exist.
     """
 
     owner: str
@@ -111,8 +108,10 @@ class Target(NamedTuple):
 
     Args:
         number: The value of `search` in its rows.
-        op: The search.
+        op: The search, with the conditions that the database tests.
         vector: The query's; None to list by time.
+        sealed: Conditions beside those, where rows may be sealed. Then this process ranks the rows, as it alone knows
+            the plain keys, by which the order of equals is decided.
         indexed: The namespaces within its scope that have an index of their own.
         measured: Whether its rows should say if there are more vectors than the limit of the exact scan.
         nearest: The nearest items by the cached index; None without one.
@@ -121,13 +120,20 @@ class Target(NamedTuple):
     number: int
     op: SearchOp
     vector: Binary | None
+    sealed: SealedFilter | None = None
     indexed: Sequence[str] = ()
     measured: bool = False
     nearest: Nearest | None = None
 
+    @property
+    def path(self) -> str:
+        """The namespace, its labels joined by dots."""
+        return ".".join(self.op.namespace_prefix)
+
     def is_complete(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Return true if a bounded search has found enough, or has looked at everything."""
-        if self.vector is None or len(rows) == self.op.limit:
+        wanted = self.op.limit + (self.op.offset if self.sealed is not None else 0)
+        if self.vector is None or len(rows) >= wanted:
             return True
         if self.nearest is not None:
             return self.nearest.is_all
@@ -142,61 +148,59 @@ def search_statement(
     """Return one statement for all searches, and its parameters.
 
     Its rows, in no order, have `search`, `more` and `taken` (see `Target`), `model` (the model of the vectors),
-    `score` and the item's columns.
-
-    Args:
-        targets: The searches.
-        limit: Vectors of a namespace up to which all are compared.
-        bounded: Whether only the nearest candidates are taken; see `Target.is_complete`.
-        omit_expired: Whether expired items are left out.
-        is_confined: Whether the statement runs under row-level security.
+    `score` and the item's columns. Up to `limit` vectors of a namespace all are compared. `bounded` takes only the
+    nearest candidates (see `Target.is_complete`).
     """
     parameters = Parameters()
     vectors = {id(target.vector): parameters.add(target.vector) for target in targets if target.vector is not None}
     parts = []
     for target in targets:
-        op, path = target.op, ".".join(target.op.namespace_prefix)
-        common = {
-            "number": target.number,
-            "columns": ITEM_COLUMNS,
-            "limit": parameters.add(op.limit),
-            "offset": parameters.add(op.offset),
-        }
-        within = owner_within(path) if is_confined and target.vector is None else None
-        conditions = conditions_of(op, parameters, omit_expired=omit_expired, within=within)
+        op, path = target.op, target.path
+        owner = owner_within(path)
+        within = owner if is_confined and target.vector is None else None
+        conditions = _conditions(target, parameters, omit_expired=omit_expired, within=within)
+        common = {"number": target.number, "columns": ITEM_COLUMNS}
         if target.vector is None:
             of_namespace = in_namespace("s", path, parameters)
-            parts.append(_BY_TIME.format(**common, in_namespace=of_namespace, conditions=conditions))
+            page = _page(target, parameters, "s.updated_at DESC, s.prefix, s.key")
+            parts.append(_BY_TIME.format(**common, in_namespace=of_namespace, conditions=conditions, page=page))
             continue
-        vector = vectors[id(target.vector)]
-        if bounded and target.nearest is not None:
-            parts.append(_by_key(target.nearest, common, conditions, parameters))
+        # said of each table, so that a cluster sees that all is on one node
+        of_owner = "" if owner is None else f" AND s.owner = {parameters.add(owner)}"
+        if target.nearest is not None and (bounded or target.sealed is not None):
+            items = target.nearest.items
+            near = {
+                "owners": parameters.add([owner_of_path(prefix) for prefix, _, _ in items]),
+                "prefixes": parameters.add([prefix for prefix, _, _ in items]),
+                "keys": parameters.add([key for _, key, _ in items]),
+                "cosines": parameters.add([cosine for _, _, cosine in items]),
+            }
+            page = _page(target, parameters, "near.rank")
+            parts.append(_BY_KEY.format(**common, **near, of_owner=of_owner, conditions=conditions, page=page))
             continue
-        of_namespace = in_namespace("v", path, parameters)
+        vector, of_namespace = vectors[id(target.vector)], in_namespace("v", path, parameters)
         found = _EVERY_ONE.format(vector=vector, in_namespace=of_namespace)
         if bounded:
             found = _nearest(target, path, vector, conditions, parameters)
-        more = "FALSE"
-        if target.measured:
-            more = _MORE.format(in_namespace=of_namespace, limit=parameters.add(limit))
-        owner = owner_within(path)
-        # said of each table, so that a cluster sees that all is on one node
-        of_owner = "" if owner is None else f" AND s.owner = {parameters.add(owner)}"
-        join = _ITEM + of_owner + conditions if conditions else ""
-        own = {"of_owner": of_owner, "join": join, "more": more}
+        more = _MORE.format(in_namespace=of_namespace, limit=parameters.add(limit)) if target.measured else "FALSE"
+        own = {
+            "of_owner": of_owner,
+            "join": _ITEM + of_owner + conditions if conditions else "",
+            "more": more,
+            "limit": parameters.add(op.limit),
+            "offset": parameters.add(op.offset),
+        }
         parts.append(_BY_DISTANCE.format(**common, **own, found=found))
     return " UNION ALL ".join(parts).encode(), parameters.values
 
 
-def _by_key(nearest: Nearest, common: Mapping[str, Any], conditions: str, parameters: Parameters) -> str:
-    return _BY_KEY.format(
-        **common,
-        conditions=conditions,
-        owner=parameters.add(nearest.owner),
-        prefixes=parameters.add([prefix for prefix, _, _ in nearest.items]),
-        keys=parameters.add([key for _, key, _ in nearest.items]),
-        cosines=parameters.add([cosine for _, _, cosine in nearest.items]),
-    )
+def _page(target: Target, parameters: Parameters, order: str) -> str:
+    op = target.op
+    if target.sealed is None:
+        return f"ORDER BY {order} LIMIT {parameters.add(op.limit)} OFFSET {parameters.add(op.offset)}"
+    if target.vector is not None or target.sealed.rest:
+        return ""
+    return f"ORDER BY s.updated_at DESC FETCH FIRST ({parameters.add(op.limit + op.offset)}) ROWS WITH TIES"
 
 
 def _nearest(target: Target, path: str, vector: str, conditions: str, parameters: Parameters) -> str:
@@ -219,24 +223,15 @@ def _nearest(target: Target, path: str, vector: str, conditions: str, parameters
 
 
 def check_filter(conditions: dict[str, Any] | None) -> None:
-    """Refuse a filter without a meaning.
-
-    Raises:
-        TypeError: If it compares with a value that is not JSON.
-        ValueError: If it has an unknown operator.
-    """
+    """Refuse a filter: TypeError for a value that is not JSON, ValueError for an unknown operator."""
     for name, expected in (conditions or {}).items():
         list(_matches([name], expected, Parameters()))
 
 
 def in_namespace(table: str, path: str, parameters: Parameters, without: Sequence[str] = ()) -> str:
-    """Return the condition that a row is in a namespace or in one below it.
+    """Return the condition that a row of `table` is in a namespace (empty for all) or in one below it.
 
-    Args:
-        table: The row's name in the statement.
-        path: The namespace, its labels joined; empty for all there are.
-        parameters: Takes the condition's values.
-        without: Namespaces that are left out.
+    `without` are namespaces that are left out.
     """
     left_out = [prefix for prefix in without if prefix != path]
     others = f" AND {table}.prefix <> ALL({parameters.add(left_out)}::text[])" if left_out else ""
@@ -256,22 +251,23 @@ def candidates(op: SearchOp) -> int:
     return 2 * (op.limit + op.offset) + _SPARE
 
 
-def conditions_of(op: SearchOp, parameters: Parameters, *, omit_expired: bool, within: str | None = None) -> str:
+def _conditions(target: Target, parameters: Parameters, *, omit_expired: bool, within: str | None) -> str:
     """Return the conditions of a search on an item, each with a leading AND.
 
-    Args:
-        op: The search.
-        parameters: Takes the conditions' values.
-        omit_expired: Whether expired items are left out.
-        within: The owner, where items are listed under row-level security; otherwise None.
+    `within` is the owner, where items are listed under row-level security; otherwise None.
     """
     conditions = ["(s.expires_at IS NULL OR s.expires_at > now())"] if omit_expired else []
-    for name, expected in (op.filter or {}).items():
+    for name, expected in (target.op.filter or {}).items():
         conditions.extend(_matches([name], expected, parameters, within))
+    for name, values in (target.sealed.keyed if target.sealed is not None else {}).items():
+        # of a conversation in the words of its index (schema/0025_listed_fields.sql)
+        conditions.append(f"s.value ->> '{name}' = ANY({parameters.add(values)}::text[])")
+        if name == "session_id" and within is not None:
+            conditions.append(_of_sessions(within, values, parameters))
     return "".join(f" AND {condition}" for condition in conditions)
 
 
-def of_sessions(owner: str, sessions: Sequence[str], parameters: Parameters) -> str:
+def _of_sessions(owner: str, sessions: Sequence[str], parameters: Parameters) -> str:
     """Return the condition that the index of conversations has an item under one of the sessions, as items name them.
 
     Behind a row-security policy the index itself is not used: see `row_security`.
@@ -310,6 +306,6 @@ def _by_index(path: Sequence[str], operand: Any, parameters: Parameters, within:
     if path == ["session_id"] and isinstance(operand, str):
         yield f"s.value ->> 'session_id' = {parameters.add(storable(operand))}::text"
         if within is not None:
-            yield of_sessions(within, [storable(operand)], parameters)
+            yield _of_sessions(within, [storable(operand)], parameters)
     elif path == ["unread"] and operand is True:
         yield "s.value -> 'unread' = 'true'::jsonb"

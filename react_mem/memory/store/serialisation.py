@@ -68,7 +68,13 @@ class StrictSerializer(JsonPlusSerializer):
                 "MEMORY_ENCRYPTION_KEY_FILE, or MEMORY_ENCRYPTION_KEY_FUNCTION) as it was when the thread was written."
             )
         if form not in _READABLE:
-            raise CheckpointRefused(_why_not(form))
+            # the row's own word is shown only if it is one of LangGraph's
+            shown = form if form in ("json", "pickle") else "an unknown form"
+            raise CheckpointRefused(
+                f"A checkpoint holds a value as {shown}, which is not read: to read it may run code. A thread that "
+                "LangGraph wrote before 2025, or with pickle_fallback, is read by LangGraph's AsyncPostgresSaver "
+                "alone; start another."
+            )
         return super().loads_typed((form, packed))
 
 
@@ -103,15 +109,6 @@ class CheckpointCipher:
 
     def _of(self, salt: bytes) -> AESGCM:
         return AESGCM(self._keys.digest(salt))
-
-
-def _why_not(form: str) -> str:
-    # the row's own word is shown only if it is one of LangGraph's
-    shown = form if form in ("json", "pickle") else "an unknown form"
-    return (
-        f"A checkpoint holds a value as {shown}, which is not read: to read it may run code. A thread that LangGraph "
-        "wrote before 2025, or with pickle_fallback, is read by LangGraph's AsyncPostgresSaver alone; start another."
-    )
 
 
 # Values in PostgreSQL's binary form, for the types that psycopg has none for.

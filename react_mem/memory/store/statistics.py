@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from react_mem.memory.model.interface import MemoryScope
@@ -15,6 +14,7 @@ from react_mem.memory.model.namespaces import PENDING, ROOT, decode, owner_names
 from react_mem.memory.model.shown import MemoryUsage, QueueHealth
 from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.store.migrations import table_exists
+from react_mem.memory.store.row_security import Connection
 
 # The rows of one owner, or of all, are a range of prefixes in any collation.
 _RECORDS = """
@@ -45,14 +45,9 @@ _SERVER = """
 
 @dataclass(frozen=True)
 class Server:
-    """The database server.
+    """The database server, the connections of all clients and their limit, and the duration of a round trip.
 
-    Args:
-        version: PostgreSQL's version.
-        pgvector: pgvector's version; empty if it is not installed.
-        connections: Open connections of all clients.
-        limit: Most connections.
-        seconds: Duration of a round trip.
+    The version of pgvector is empty if it is not installed.
     """
 
     version: str
@@ -62,7 +57,7 @@ class Server:
     seconds: float
 
 
-async def server_of(conn: AsyncConnection[DictRow]) -> Server:
+async def server_of(conn: Connection) -> Server:
     """Return the server of a connection."""
     started = time.perf_counter()
     await conn.execute("SELECT 1")
@@ -70,14 +65,14 @@ async def server_of(conn: AsyncConnection[DictRow]) -> Server:
     return Server(**await _row(conn, _SERVER, {}), seconds=seconds)
 
 
-async def waiting_of(conn: AsyncConnection[DictRow], user_id: str | None = None) -> QueueHealth:
+async def waiting_of(conn: Connection, user_id: str | None = None) -> QueueHealth:
     """Count the waiting turns of an owner, or of all owners for None."""
     if not await table_exists(conn, "store"):
         return QueueHealth(waiting=0, failed=0, parked=0, oldest=None)
     return QueueHealth(**await _row(conn, _WAITING, {**_owned(user_id), "parked": MAX_FAILURES, "pending": PENDING}))
 
 
-async def usage_of(conn: AsyncConnection[DictRow], user_id: str) -> MemoryUsage:
+async def usage_of(conn: Connection, user_id: str) -> MemoryUsage:
     """Count the records, bytes, vectors and pending turns of an owner, without reading contents."""
     asked = _owned(user_id)
     rows = await (await conn.execute(_RECORDS, {**asked, "scopes": [*MemoryScope]})).fetchall()
@@ -101,7 +96,7 @@ class Holder:
     latest: datetime
 
 
-async def holders(conn: AsyncConnection[DictRow]) -> list[Holder]:
+async def holders(conn: Connection) -> list[Holder]:
     """Return the users with memories that a list shows, the latest first."""
     if not await table_exists(conn, "store"):
         return []
@@ -117,7 +112,7 @@ def _owned(user_id: str | None = None) -> dict[str, object]:
     return {"first": f"{prefix}.", "past": f"{prefix}/"}
 
 
-async def _row(conn: AsyncConnection[DictRow], statement: str, parameters: dict[str, object]) -> DictRow:
+async def _row(conn: Connection, statement: str, parameters: dict[str, object]) -> DictRow:
     row = await (await conn.execute(statement.encode(), parameters)).fetchone()
     assert row is not None  # noqa: S101 - an aggregate has one row
     return row

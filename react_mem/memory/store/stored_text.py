@@ -34,11 +34,7 @@ def storable(value: Any) -> Any:
 
 
 def check_identity(namespace: tuple[str, ...], key: str) -> None:
-    """Refuse a namespace or key that cannot be stored: a replacement of characters would merge two items into one.
-
-    Raises:
-        ValueError: If it holds NUL or lone surrogates.
-    """
+    """Raise ValueError for a namespace or key with NUL or lone surrogates: to replace them would merge two items."""
     if storable(key) != key or any(storable(label) != label for label in namespace):
         raise ValueError(
             f"A namespace and a key must be text without NUL or lone surrogates, got {namespace!r}, {key!r}"
@@ -48,9 +44,7 @@ def check_identity(namespace: tuple[str, ...], key: str) -> None:
 def to_json(value: Any) -> str:
     """Return a value as JSON that jsonb accepts.
 
-    Raises:
-        TypeError: If it holds a value that is not JSON.
-        ValueError: If it holds NaN or an infinity, which JSON does not have.
+    TypeError says that it is not JSON; ValueError, that it holds NaN or an infinity.
     """
     return json.dumps(storable(value), ensure_ascii=False, allow_nan=False)
 
@@ -112,3 +106,8 @@ def entries_of_fields(value: Mapping[str, Any], field_names: Iterable[str]) -> l
                 found |= entries_there
                 break
     return list(found.values())
+
+
+def text_of_field(value: Mapping[str, Any], name: str) -> str | None:
+    """Return the text of an index entry of a value; None if the value has no such entry."""
+    return next((entry.text for entry in entries_of_fields(value, [name]) if entry.field_name == name), None)

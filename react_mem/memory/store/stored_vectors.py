@@ -9,12 +9,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Any, Literal
 
 from cachetools import TTLCache
 from langgraph.store.base import PutOp
-from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from react_mem.memory import telemetry
@@ -22,10 +20,10 @@ from react_mem.memory.index.entries import Entry
 from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.model.records import now, with_zone
 from react_mem.memory.store.keys.owner_key import OwnerKey
-from react_mem.memory.store.row_security import confined
+from react_mem.memory.store.row_security import Pool, confined
 from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, opened_vector
 from react_mem.memory.store.storage_settings import CACHE_BYTES
-from react_mem.memory.store.stored_text import entries_of_fields
+from react_mem.memory.store.stored_text import text_of_field
 from react_mem.memory.store.writes import by_owner, columns
 
 _NEW = timedelta(minutes=1)
@@ -61,33 +59,22 @@ def _is_earlier(value: Mapping[str, Any]) -> bool:
 
 
 async def stored_vectors(
-    conn: AsyncConnection[DictRow],
-    wanted: Sequence[PlacedEntry],
-    model: str,
-    *,
-    keys: Mapping[str, OwnerKey] = MappingProxyType({}),
+    pool: Pool, wanted: Sequence[PlacedEntry], model: str, keys: Mapping[str, OwnerKey]
 ) -> dict[str, bytes]:
-    """Return the vectors of the texts that the database has unchanged.
+    """Return the vectors of the texts that the database has unchanged, made by this model.
 
-    Args:
-        conn: A connection.
-        wanted: The entries with their places.
-        model: The model of the vectors; others do not count.
-        keys: The keys of owners, where rows are encrypted.
-
-    Raises:
-        SealError: If one does not open.
+    A SealError says that one does not open.
     """
     rows: list[DictRow] = []
-    for owner, placed in by_owner(wanted).items():
-        key = keys.get(owner)
-        named = [(prefix, item, entry.field_name) for prefix, item, entry in placed]
-        if key is not None:
-            named += [(prefix, key.keyed(item), name) for prefix, item, name in named]
-        places = columns(named, 3)
-        async with confined(conn, [owner]):
-            read = await conn.execute(_VECTORS, (*places, owner, owner, model))
-        rows += await read.fetchall()
+    async with pool.connection() as conn:
+        for owner, placed in by_owner(wanted).items():
+            key = keys.get(owner)
+            named = [(prefix, item, entry.field_name) for prefix, item, entry in placed]
+            if key is not None:
+                named += [(prefix, key.keyed(item), name) for prefix, item, name in named]
+            async with confined(conn, [owner]):
+                read = await conn.execute(_VECTORS, (*columns(named, 3), owner, owner, model))
+            rows += await read.fetchall()
     return await asyncio.to_thread(_unchanged, rows, wanted, keys) if rows else {}
 
 
@@ -104,11 +91,7 @@ def _unchanged(
     found: dict[str, bytes] = {}
     for row in rows:
         text = texts[row["prefix"], row["key"], row["field_name"]]
-        if row["vector"] is not None and any(
-            entry.text == text
-            for entry in entries_of_fields(row["value"], [row["field_name"]])
-            if entry.field_name == row["field_name"]
-        ):
+        if row["vector"] is not None and text_of_field(row["value"], row["field_name"]) == text:
             found[text] = row["vector"]
     return found
 
@@ -120,10 +103,7 @@ _SECONDS = 600.0
 class RecentVectors:
     """Cache of the vectors of one model, for ten minutes, by a digest of the text: no text is kept.
 
-    Args:
-        holds: The kind of the texts, for metrics.
-        max_bytes: Size of the cache; 0 for none.
-        clock: Tells the seconds.
+    `holds` is the kind of the texts, for metrics. A size of 0 bytes disables it.
     """
 
     def __init__(

@@ -10,16 +10,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from cachetools import TTLCache
 from langgraph.store.base import BaseStore, PutOp
-from psycopg import AsyncConnection, errors
-from psycopg.rows import DictRow
-from psycopg_pool import AsyncConnectionPool
+from psycopg import errors
 
 from react_mem.errors import WriteConflict
 from react_mem.memory import telemetry
@@ -27,33 +24,17 @@ from react_mem.memory.model.namespaces import Namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.process_state import kept_with, lock_of
-from react_mem.memory.store.row_security import REFUSALS
-
-# Cache of owners' revisions in the process: what a write expects to find, which the write itself checks.
-
-_MOST = 10_000
-_FRESH_SECONDS = 30.0
-"""Age of a remembered revision at most: later another process has probably written, and the step would run in vain."""
+from react_mem.memory.store.row_security import REFUSALS, Connection, Pool
 
 
-class SeenRevisions(OrderedDict[tuple[str, ...], tuple[float, Mapping[str, Any]]]):
-    """Revisions by namespace, with the time of the write; the latest comes last."""
+class SeenRevisions(TTLCache[Namespace, dict[str, Any]]):
+    """Revisions that this process has written in the last seconds: what a write expects to find, and checks itself.
 
+    Later another process has probably written, and the step would run in vain.
+    """
 
-def note_revision(store: BaseStore, namespace: tuple[str, ...], value: Mapping[str, Any] | None) -> None:
-    """Remember the revision that was just written at the namespace; None forgets it."""
-    seen = kept_with(store, SeenRevisions)
-    seen.pop(namespace, None)
-    if value is not None:
-        seen[namespace] = (time.monotonic(), value)
-    while len(seen) > _MOST:
-        seen.popitem(last=False)
-
-
-def seen_revision(store: BaseStore, namespace: tuple[str, ...]) -> Mapping[str, Any] | None:
-    """Return the revision that this process wrote there in the last seconds; None without one."""
-    at, value = kept_with(store, SeenRevisions).get(namespace, (0.0, None))
-    return value if value is not None and time.monotonic() - at < _FRESH_SECONDS else None
+    def __init__(self) -> None:
+        super().__init__(10_000, 30.0)
 
 
 REVISION = "revision"
@@ -102,13 +83,8 @@ async def transact(
     """Do a step of reading, deciding and writing as if no one else wrote, and return its result.
 
     On a store without guarded writes this holds within the process; between processes, records have the same ids
-    everywhere, so that none is written twice.
-
-    Args:
-        store: The store.
-        user_id: The owner of everything that is read and written.
-        step: Reads, and returns its result with the writes; it may be called again.
-        erases: Whether the writes delete everything of the owner, which a store with `aerase_if` does at once.
+    everywhere, so that none is written twice. The step may be called again. `erases` says that the writes delete
+    everything of the owner, which a store with `aerase_if` does at once.
 
     Raises:
         WriteConflict: If others were faster every time.
@@ -139,24 +115,16 @@ async def transact_on(
 ) -> Result:
     """Do a step of reading, deciding and writing as if no one else changed one item meanwhile. See `transact`.
 
-    Args:
-        store: The store.
-        namespace: The item's namespace.
-        key: The item's key.
-        step: Takes the item's value, None if absent, and returns its result with the writes, one of which changes the
-            item; it may be called again.
-        what: The subject of the error message.
-        unread: Whether the step decides nothing by the item. Then the value that this process wrote last is assumed
-            without a read; the guarded write finds out if it has changed.
-        erases: Whether the writes delete everything of the item's owner.
+    The step takes the item's value, None if absent, and returns its result with the writes, one of which changes the
+    item. `what` is the subject of the error message. With `unread` the step decides nothing by the item: the value that
+    this process wrote last is assumed without a read, and the guarded write finds out if it has changed.
     """
-    can = capabilities(store)
+    can, seen = capabilities(store), kept_with(store, SeenRevisions)
     write_if = can.aerase_if if erases else can.abatch_if
     lock = lock_of(namespace, key)
     async with lock:
         for attempt in range(MAX_TRIES):
-            seen = seen_revision(store, namespace) if unread and can.guards else None
-            before = dict(seen) if seen is not None else None
+            before = seen.get(namespace) if unread and can.guards else None
             if before is None:
                 item = await store.aget(namespace, key)
                 before = item.value if item is not None else None
@@ -170,8 +138,10 @@ async def transact_on(
                 measured.set(changes=len(changes))
                 written = await write_if(changes, Guard(namespace, key, before))
             if unread:
+                seen.pop(namespace, None)
                 now = [change.value for change in changes if (change.namespace, change.key) == (namespace, key)]
-                note_revision(store, namespace, now[-1] if written and now else None)
+                if written and now and now[-1] is not None:
+                    seen[namespace] = dict(now[-1])
             if written:
                 return result
             await asyncio.sleep(random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))  # noqa: S311 - no secret
@@ -185,14 +155,12 @@ _ATTEMPTS = 3
 
 
 async def until_no_deadlock(
-    pool: AsyncConnectionPool[AsyncConnection[DictRow]],
-    carry_out: Callable[[AsyncConnection[DictRow]], Awaitable[Result]],
+    pool: Pool,
+    carry_out: Callable[[Connection], Awaitable[Result]],
 ) -> Result:
-    """Carry out a write and return its result; again after a deadlock, or a refusal by row security that is gone since.
+    """Carry out a write in a transaction of its own and return its result.
 
-    Args:
-        pool: Connections to the database.
-        carry_out: Writes in a transaction of its own; it may be called again.
+    It is called again after a deadlock, or after a refusal by row-level security that is gone since.
     """
     attempts = itertools.count(1)
     while True:

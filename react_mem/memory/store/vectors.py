@@ -9,17 +9,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
-from contextvars import Context
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
 from typing import Any, Literal
 
-from langgraph.store.base import PutOp, validate_op_namespace
-from psycopg import AsyncConnection
+import numpy as np
+from langgraph.store.base import PutOp, SearchOp, validate_op_namespace
+from numpy.typing import NDArray
 from psycopg.rows import DictRow
-from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import InvalidVector
+from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.kinds import kind_of
 from react_mem.memory.model.namespaces import ROOT
 from react_mem.memory.model.receipt import NO_FIELDS
@@ -28,15 +32,14 @@ from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import need_keys
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.priority import behind_turns
-from react_mem.memory.store.row_security import confined_within
+from react_mem.memory.store.row_security import Pool, confined_within
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
 from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, sealed_vector
 from react_mem.memory.store.searches import Parameters, in_namespace
-from react_mem.memory.store.stored_text import check_identity, entries_of_fields, index_entries, to_json
+from react_mem.memory.store.serialisation import Binary
+from react_mem.memory.store.stored_text import check_identity, index_entries, storable, text_of_field, to_json
 from react_mem.memory.store.stored_vectors import PlacedEntry, RecentVectors, perhaps_stored, stored_vectors
 from react_mem.memory.store.writes import ItemRow, Writes, by_owner, columns, index_rows, read_vector_oid, revise
-
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 _AT_ONCE = 100
 """Texts a call of the embedding model: within every provider's limit."""
@@ -74,11 +77,7 @@ log = logging.getLogger(__name__)
 
 
 def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
-    """Return a vector in binary form.
-
-    Raises:
-        InvalidVector: If the database could not store it, or if it is zero, which has no cosine.
-    """
+    """Return a vector in binary form; InvalidVector says that it cannot be stored, or is zero, which has no cosine."""
     vector = finite_vector(model, numbers)
     if max(abs(number) for number in numbers) < _SMALLEST:
         raise InvalidVector(f"{model.name} returned a vector of zeros, which is near to nothing")
@@ -86,11 +85,7 @@ def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
 
 
 def finite_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
-    """Return a vector in binary form; it may be zero.
-
-    Raises:
-        InvalidVector: If the database could not take it.
-    """
+    """Return a vector in binary form, which may be zero; InvalidVector says that the database could not take it."""
     try:
         if len(numbers) != model.dims:
             raise InvalidVector(f"{model.name} returned {len(numbers)} numbers, not {model.dims}")
@@ -114,10 +109,18 @@ def _opened(rows: Sequence[DictRow], keys: Keys) -> list[DictRow]:
     ]
 
 
-class DocumentVectors:
-    """Vectors of a store's texts, with a cache of recent ones."""
+_INLINE_CHARS = 1_000
+"""Characters of a text that is split into words at once, in 0.25 ms; longer ones go to a thread."""
 
-    def __init__(self, pool: Pool, model: EmbeddingModel, codec: RowCodec) -> None:
+
+class DocumentVectors:
+    """Vectors of a store's texts, with a cache of recent ones, and the preparation of writes.
+
+    `fields` are the searchable paths of a value that is not a record of memory, where a write names none.
+    """
+
+    def __init__(self, pool: Pool, model: EmbeddingModel, codec: RowCodec, fields: Sequence[str] = ()) -> None:
+        self._fields = fields
         self._pool = pool
         self._codec = codec
         self._model = model
@@ -145,7 +148,9 @@ class DocumentVectors:
         """
         vectors = {text: self._recent.get(text) for text in texts}
         if wanted := [placed for placed in revised if vectors[placed[2].text] is None]:
-            vectors |= await self._stored(wanted)
+            vectors |= await self._codec.with_keys(
+                by_owner(wanted), lambda keys: stored_vectors(self._pool, wanted, self._model.name, keys)
+            )
         unknown = [text for text, vector in vectors.items() if vector is None]
         if unknown and time.monotonic() < self._hangs_until:
             self._lacking = True
@@ -158,13 +163,6 @@ class DocumentVectors:
             late = sum(vector is None for vector in made.values())
             log.warning("%d texts are found by their words only until their vectors are made: %s", late, cause)
         return vectors
-
-    async def _stored(self, wanted: Sequence[PlacedEntry]) -> dict[str, bytes]:
-        async def read(keys: Keys) -> dict[str, bytes]:
-            async with self._pool.connection() as conn:
-                return await stored_vectors(conn, wanted, self._model.name, keys=keys)
-
-        return await self._codec.with_keys(by_owner(wanted), read)
 
     def forget_recent(self) -> None:
         """Clear the cache of recent vectors, as when an owner is forgotten."""
@@ -214,12 +212,8 @@ class DocumentVectors:
     async def _fill(self, rows: Sequence[DictRow]) -> int:
         if keys := await self._codec.keys({row["owner"] for row in rows}):
             rows = await asyncio.to_thread(_opened, rows, keys)
-        texts = {
-            place: entry.text
-            for place, row in enumerate(rows)
-            for entry in entries_of_fields(row["value"], [row["field_name"]])
-            if entry.field_name == row["field_name"]
-        }
+        found = ((place, text_of_field(row["value"], row["field_name"])) for place, row in enumerate(rows))
+        texts = {place: text for place, text in found if text is not None}
         vectors = await self.of(list(texts.values()))
         filled: list[tuple[Any, ...]] = []
         for place, text in texts.items():
@@ -267,28 +261,10 @@ class DocumentVectors:
                     cause = cause_of(error)
         return vectors, cause
 
-
-# Writes as the database takes them: their values as JSON, and the index's entries of them with their vectors.
-
-_INLINE_CHARS = 1_000
-"""Characters of a text that is split into words at once, in 0.25 ms; longer ones go to a thread."""
-
-
-class PreparedWrites:
-    """Preparation of writes: values as JSON, and index entries with their vectors. No connection is held meanwhile.
-
-    `fields` are the searchable paths of a value that is not a record of memory, where a write names none.
-    """
-
-    def __init__(self, vectors: DocumentVectors, fields: Sequence[str]) -> None:
-        self._vectors = vectors
-        self._fields = fields
-
     async def writes(self, puts: Sequence[PutOp]) -> Writes:
-        """Return writes with the rows of the index.
+        """Return writes with the rows of the index; a ValueError says that one of them cannot be stored as it is.
 
-        Raises:
-            ValueError: If one of them cannot be stored as it is.
+        No connection is held while a model embeds.
         """
         # the words and dates of a few long texts take a while to find
         at_once = all(map(self._is_short, puts))
@@ -296,7 +272,7 @@ class PreparedWrites:
         later = {(".".join(op.namespace), op.key) for op in puts if _by_words_alone(op)}
         embedded = [placed for placed in entries if placed[:2] not in later] if later else entries
         vectors: dict[str, bytes | None] = dict.fromkeys(entry.text for _, _, entry in entries)
-        vectors |= await self._vectors.of([entry.text for _, _, entry in embedded], perhaps_stored(puts, embedded))
+        vectors |= await self.of([entry.text for _, _, entry in embedded], perhaps_stored(puts, embedded))
         if entries:
             rows = index_rows(entries, vectors) if at_once else await asyncio.to_thread(index_rows, entries, vectors)
             writes.rows += rows
@@ -329,6 +305,57 @@ class PreparedWrites:
         if op.index is not None or not self._fields or op.namespace[0] == ROOT:
             return op.index
         return self._fields
+
+
+# Vectors of searches' queries, and of recalls' questions, which do without if necessary.
+
+_QUESTION_SECONDS = 3.0
+"""Seconds that a read waits for question vectors, of the five of a turn; without them it searches by words alone."""
+
+_patience: ContextVar[float] = ContextVar("question_seconds", default=_QUESTION_SECONDS)
+
+
+@contextmanager
+def waiting_for_questions(seconds: float) -> Iterator[None]:
+    """Let reads within the context wait up to some seconds for question vectors, if no turn waits for them."""
+    token = _patience.set(seconds)
+    try:
+        yield
+    finally:
+        _patience.reset(token)
+
+
+async def query_vectors(embedding: EmbeddingModel, searches: Sequence[SearchOp]) -> dict[str, Binary]:
+    """Return a vector for every distinct query of a batch."""
+    queries = list(dict.fromkeys(op.query for op in searches if op.query))
+    vectors = await asyncio.gather(
+        *(embedding.embeddings.aembed_query(storable(query)[:MAX_INDEXED_CHARS]) for query in queries)
+    )
+    # one of zeros is near to nothing, and all that there is is found, in no order
+    return {query: Binary(finite_vector(embedding, vector)) for query, vector in zip(queries, vectors, strict=True)}
+
+
+async def question_vectors(
+    embedding: EmbeddingModel, ops: Sequence[RecallOp]
+) -> tuple[list[NDArray[np.float32] | None], str]:
+    """Return the vectors of the recalls' questions, with the reason if they cannot be computed."""
+    texts = list(dict.fromkeys(op.question.text for op in ops if Arm.VECTOR in op.arms))
+    seconds = _patience.get()
+    try:
+        async with asyncio.timeout(seconds):
+            made = await asyncio.gather(*(embedding.embeddings.aembed_query(storable(text)) for text in texts))
+        vectors = {text: _numbers(embedding, each) for text, each in zip(texts, made, strict=True)}
+    except Exception as error:  # any error of the provider's client, or a bad vector
+        what = f"no answer in {seconds:.0f} seconds" if isinstance(error, TimeoutError) else cause_of(error)
+        cause = f"the question cannot be embedded ({what})"
+        log.warning("memory is searched without vectors: %s", cause)
+        return [None] * len(ops), cause
+    return [vectors.get(op.question.text) if Arm.VECTOR in op.arms else None for op in ops], ""
+
+
+def _numbers(embedding: EmbeddingModel, made: Sequence[float]) -> NDArray[np.float32]:
+    checked_vector(embedding, made)
+    return np.asarray(made, dtype=np.float32)
 
 
 def _by_words_alone(op: PutOp) -> bool:

@@ -19,20 +19,19 @@ async def read_all(
     """Yield every item below a namespace once, in parts. A digest of eight bytes an item stays in memory.
 
     Not every store keeps its order from page to page. Where an item comes twice, another may have been missed; then the
-    rest is read at once.
-
-    Args:
-        store: The store.
-        prefix: The namespace; everything by default.
-        page: Items a part.
-        report: Called with the number of items so far.
+    rest is read at once. `report` is called with the number of items so far.
     """
     seen: set[bytes] = set()
     read, asked = 0, page
     while True:
         found = await store.asearch(prefix, limit=asked, offset=0 if asked == WHOLE else read, refresh_ttl=False)
         read += len(found)
-        new = _unseen(found, seen)
+        new = []
+        for item in found:
+            place = hashlib.blake2b(repr((tuple(item.namespace), item.key)).encode(), digest_size=8).digest()
+            if place not in seen:
+                seen.add(place)
+                new.append(item)
         for start in range(0, len(new), page):
             yield new[start : start + page]
         report(len(seen))
@@ -40,14 +39,3 @@ async def read_all(
             return
         if len(found) < asked:
             asked = WHOLE
-
-
-def _unseen(items: Sequence[Item], seen: set[bytes]) -> list[Item]:
-    """Return the items that are new, and remember them."""
-    new = []
-    for item in items:
-        place = hashlib.blake2b(repr((tuple(item.namespace), item.key)).encode(), digest_size=8).digest()
-        if place not in seen:
-            seen.add(place)
-            new.append(item)
-    return new

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, LiteralString, NamedTuple, TypeVar
 
-from psycopg import AsyncConnection, Rollback, errors
-from psycopg.rows import DictRow
+from psycopg import Rollback, errors
 
 from react_mem.memory.index.entries import Entry, term_number
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of_path
@@ -18,7 +16,7 @@ from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.keys.key_ring import need_keys
 from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.model_guard import check_model
-from react_mem.memory.store.row_security import confine, confined
+from react_mem.memory.store.row_security import Connection, confine, confined
 from react_mem.memory.store.stored_text import to_json
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
@@ -118,17 +116,8 @@ _SWEEP = "DELETE FROM store s WHERE s.owner = %s AND s.expires_at < now()"
 class IndexRow(NamedTuple):
     """Row of `store_vectors`: one piece of an item's text with its search data.
 
-    Args:
-        prefix: The item's namespace.
-        key: The item's key.
-        field_name: The field of the text, with the number of the piece.
-        embedding: A `vector` in binary form.
-        words: The numbers of its words and marks, as an array's text.
-        length: The number of words.
-        place: The position in its conversation.
-        said_at: The time of the utterance.
-        sealed: All other fields and the item's own key, encrypted; then no field is in plain text.
-        sealed_vector: The vector, encrypted.
+    `embedding` is a `vector` in binary form; `words` are the numbers of its words and marks, as an array's text.
+    `sealed` are all other fields and the item's own key, encrypted; then no field is in plain text.
     """
 
     prefix: str
@@ -157,14 +146,9 @@ class ItemRow(NamedTuple):
 
 @dataclass
 class Writes:
-    """Writes of a batch, each item at most once.
+    """Writes of a batch, each item at most once; deletes are (prefix, key).
 
-    Args:
-        deletes: (prefix, key).
-        items: The items to store.
-        rows: The index rows of `items`.
-        in_plain: (prefix, key) of unencrypted rows from before there was a key, which are deleted.
-        sealed_with: The keys of the encrypted parts.
+    `in_plain` are unencrypted rows from before there was a key, which are deleted.
     """
 
     deletes: list[tuple[str, str]] = field(default_factory=list)
@@ -194,49 +178,44 @@ class Writes:
         )
 
 
-async def read_vector_oid(conn: AsyncConnection[DictRow]) -> int:
+async def read_vector_oid(conn: Connection) -> int:
     """Return the object id of pgvector's type, which differs between databases."""
     row = await (await conn.execute("SELECT 'vector'::regtype::oid AS vector")).fetchone()
     assert row is not None  # noqa: S101 - a SELECT without FROM has one row
     return int(row["vector"])
 
 
-async def write(
-    conn: AsyncConnection[DictRow], writes: Writes, vector_oid: int, model: str, held: Held | None = None
-) -> bool:
-    """Carry out all writes or none, and return true if done.
+async def write(conn: Connection, writes: Writes, vector_oid: int, model: str, held: Held | None = None) -> bool:
+    """Carry out all writes or none, and return true if done; a `held` item must be unchanged.
 
-    Args:
-        conn: An autocommit connection, or one in a transaction.
-        writes: The batch.
-        vector_oid: The object id of pgvector's type.
-        model: The model of the embeddings.
-        held: An item that must be unchanged; None writes in any case.
-
-    Raises:
-        EmbeddingMismatch: If the database has moved on to another model.
+    The connection is in autocommit or in a transaction. An EmbeddingMismatch says that the database has another model.
     """
     owners = writes.owners if held is None else {*writes.owners, owner_of_path(held[0])}
     if writes.is_small and len(owners) == 1:
         return await _write_at_once(conn, writes, held)
     done = False
     # with a held item three round trips: its present value, then everything else, and whether the model is the same
-    async with _of_model(conn, model), conn.pipeline(), conn.transaction() as transaction:
-        await revise(conn, owners, removes=writes.removes)
-        if held is not None and not await _is_unchanged(conn, held):
-            raise Rollback(transaction)
-        await _send(conn, writes, vector_oid, model)
-        done = True
+    try:
+        async with conn.pipeline(), conn.transaction() as transaction:
+            await revise(conn, owners, removes=writes.removes)
+            if held is not None and not await _is_unchanged(conn, held):
+                raise Rollback(transaction)
+            await _send(conn, writes, vector_oid, model)
+            done = True
+    except errors.DataException:
+        # a vector of another length than the vectors' is one of a model that the database has left
+        await check_model(conn, model)
+        raise
     return done
 
 
-async def _is_unchanged(conn: AsyncConnection[DictRow], held: Held) -> bool:
+async def _is_unchanged(conn: Connection, held: Held) -> bool:
     prefix, key, value = held
     row = await (await conn.execute(_HOLDS, (owner_of_path(prefix), prefix, key))).fetchone()
     return bool((row["value"] if row else None) == value)
 
 
-async def _write_at_once(conn: AsyncConnection[DictRow], writes: Writes, held: Held | None) -> bool:
+async def _write_at_once(conn: Connection, writes: Writes, held: Held | None) -> bool:
     [owner] = {*writes.owners, *([owner_of_path(held[0])] if held else [])}
     prefix, key, value = held or (None, None, None)
     wanted = to_json(value) if value is not None else None
@@ -257,7 +236,7 @@ async def _write_at_once(conn: AsyncConnection[DictRow], writes: Writes, held: H
     return bool(row and row["written"])
 
 
-async def erase_if(conn: AsyncConnection[DictRow], held: Held) -> bool:
+async def erase_if(conn: Connection, held: Held) -> bool:
     """Delete everything of an owner if an item of theirs is unchanged, and return true if so."""
     owner = owner_of_path(held[0])
     done = False
@@ -275,13 +254,10 @@ async def erase_if(conn: AsyncConnection[DictRow], held: Held) -> bool:
     return done
 
 
-async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, removes: bool) -> None:
+async def revise(conn: Connection, owners: Collection[str], *, removes: bool) -> None:
     """Raise the revision of owners, which locks them until the transaction ends and confines it to their rows.
 
-    Args:
-        conn: A connection in a transaction that has written nothing yet.
-        owners: The owners.
-        removes: Whether rows of the index may be removed.
+    The transaction has written nothing yet. `removes` says that rows of the index may be removed.
     """
     await confine(conn, owners)
     # in one order, so that two writers of the same owners do not wait for each other
@@ -291,12 +267,12 @@ async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, rem
         await conn.execute(statement, [*(owner for (owner,) in part), removes])
 
 
-async def leave(conn: AsyncConnection[DictRow], owners: Sequence[str]) -> None:
+async def leave(conn: Connection, owners: Sequence[str]) -> None:
     """Delete the rows of owners without items, in a transaction that has raised their revisions."""
     await conn.execute(*_of(_LEAVE, owners, [], []))
 
 
-async def sweep(conn: AsyncConnection[DictRow]) -> int:
+async def sweep(conn: Connection) -> int:
     """Delete expired items, owner by owner, and return their number. Takes an autocommit connection."""
     swept = 0
     for row in await (await conn.execute(_EXPIRED)).fetchall():
@@ -315,17 +291,7 @@ def _of(statement: str, owners: Sequence[str], *values: Sequence[Any]) -> tuple[
     return text.encode(), [value for before in values for value in (*before, whose)]
 
 
-@asynccontextmanager
-async def _of_model(conn: AsyncConnection[DictRow], model: str) -> AsyncIterator[None]:
-    try:
-        yield
-    except errors.DataException:
-        # a vector of another length than the vectors' is one of a model that the database has left
-        await check_model(conn, model)
-        raise
-
-
-async def _send(conn: AsyncConnection[DictRow], writes: Writes, vector_oid: int, model: str) -> None:
+async def _send(conn: Connection, writes: Writes, vector_oid: int, model: str) -> None:
     await need_keys(conn, writes.sealed_with)
     items = sorted(writes.items, key=_item)
     rows = sorted(writes.rows, key=_item)

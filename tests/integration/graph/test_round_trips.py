@@ -13,7 +13,7 @@ from react_mem.memory.graph.links import reader
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.store import listing as linked
+from react_mem.memory.store import owner_reads as linked
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import transact
 from tests.integration.memory.test_one_round_trip import counted

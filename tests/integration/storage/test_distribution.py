@@ -22,7 +22,8 @@ from react_mem.memory.store.distribution import TABLES, distribute_tables, is_di
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.group_commit import GroupCommit, Statements
 from react_mem.memory.store.migrations import migrate
-from react_mem.memory.store.postgres import MemoryStore, Pool
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.row_security import Pool
 from tests.support.citus import CITUS_URL, FIRST_DISTRIBUTED, needs_citus, nodes, one_server
 from tests.support.databases import open_pool
 

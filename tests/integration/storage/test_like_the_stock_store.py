@@ -10,7 +10,8 @@ from langgraph.store.base import GetOp, PutOp, SearchOp
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
-from react_mem.memory.store.postgres import MemoryStore, Pool
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.row_security import Pool
 from tests.support.databases import word_model
 
 SPACE = ("app", "ann")

@@ -250,7 +250,7 @@ class TestWhatIsKept:
             answer = await recalled(small, "zebra", namespace=("memory", owner, "dialog"))
             assert keys(answer) == ["a"]
             assert small.owners.nbytes <= 3 * each + each // 2
-        kept = [owner for owner in owners if small.owners.known(owner) is not None]
+        kept = [owner for owner in owners if owner in small.owners._kept]
         assert kept == [owners[0], *owners[3:5]], "who was not asked for longest has gone"
 
     async def test_leaves_to_the_database_what_would_not_stay(
@@ -267,7 +267,7 @@ class TestWhatIsKept:
         await small.scale.settle()
         known = await small.owners.load(owner)
         assert known.large == {".".join(spaces[30])}
-        assert small.owners.known(owner) is known
+        assert small.owners._kept[owner] is known
         for space in spaces.values():
             found = await recalled(small, "zebra number 7", namespace=space)
             assert shown(found) == shown(await recalled(stores.first, "zebra number 7", namespace=space))

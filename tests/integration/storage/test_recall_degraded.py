@@ -13,8 +13,8 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.store import StorageSettings, reembed
-from react_mem.memory.store import calibration as questions
 from react_mem.memory.store import owner_index as unread_texts
+from react_mem.memory.store import vectors as questions
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
@@ -200,7 +200,7 @@ class TestScale:
     async def test_a_measurement_that_fails_is_made_anew(
         self, database_url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("react_mem.memory.store.scale._RETRY_SECONDS", 0.0)
+        monkeypatch.setattr("react_mem.memory.store.calibration._RETRY_SECONDS", 0.0)
 
         class Refusing(SenseEmbeddings):
             refuses = True

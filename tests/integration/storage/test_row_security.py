@@ -25,7 +25,6 @@ from react_mem.memory.model.namespaces import WORK, meta_namespace
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.listing import read_linked
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.row_security import APPLICATION_ROLE, OWNED_TABLES, confine, confined, enable_row_security
 from react_mem.memory.store.transactions import Guard
@@ -114,8 +113,7 @@ async def test_one_statement_writes_for_nobody_else(store: MemoryStore) -> None:
 
 
 async def test_what_records_are_linked_with_is_of_the_owners_named(store: MemoryStore) -> None:
-    async with store.pool.connection() as conn:
-        found = await read_linked(conn, [ANN, BOB], ["m0", "m1", "m2"])
+    found = await store.alinked([ANN, BOB], ["m0", "m1", "m2"])
     assert {namespace for namespace, _ in found} == {ANN}
     async with seen_by(store, "bob") as conn:
         rows = await (

@@ -21,8 +21,8 @@ from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import fact_id
 from react_mem.memory.rights import portability, receipts
 from react_mem.memory.rights.forgetting import forget_said
-from react_mem.memory.store.calibration import question_vectors
 from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.vectors import question_vectors
 from tests.support.telling import tell
 
 

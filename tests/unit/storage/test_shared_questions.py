@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from react_mem.memory.store import embedding_queue as shared_questions
 from react_mem.memory.store.embeddings import EmbeddingModel
 
 PATIENCE = 30
@@ -115,26 +113,6 @@ async def test_an_error_reaches_all_and_is_not_kept(model: Embeddings, held: Hel
     held.error = None
     assert await model.aembed_query("tea") == [3.0]
     assert held.asked == ["tea", "tea"]
-
-
-def test_threads_that_ask_the_same_make_one_embedding(
-    model: Embeddings, held: Held, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waiting = threading.Semaphore(0)
-
-    class Watched(Future[list[float]]):
-        def result(self, timeout: float | None = None) -> list[float]:
-            waiting.release()
-            return super().result(PATIENCE)
-
-    monkeypatch.setattr(shared_questions, "Future", Watched)
-    with ThreadPoolExecutor(3) as threads:
-        answers = [threads.submit(model.embed_query, "tea") for _ in range(3)]
-        for _ in range(2):
-            assert waiting.acquire(timeout=PATIENCE)
-        held.answer_threads.set()
-        assert [answer.result(PATIENCE) for answer in answers] == [[3.0]] * 3
-    assert held.asked == ["tea"]
 
 
 def test_an_event_loop_does_not_wait_for_another(held: Held) -> None:

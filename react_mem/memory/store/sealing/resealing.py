@@ -8,21 +8,19 @@ notices.
 from __future__ import annotations
 
 import asyncio
-import itertools
 from base64 import b64decode
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, LiteralString, NamedTuple
 
-from psycopg import AsyncConnection
 from psycopg.rows import DictRow
-from psycopg_pool import AsyncConnectionPool
 
-from react_mem.memory.index.entries import term_number
 from react_mem.memory.store.keys.key_ring import KeyRing, need_keys
 from react_mem.memory.store.keys.owner_key import OwnerKey, sealed_version
-from react_mem.memory.store.owner_index import entries_of_text
+from react_mem.memory.store.owner_index import facts_of_text
+from react_mem.memory.store.row_security import Connection, Pool
 from react_mem.memory.store.sealing.sealed_entries import (
     SEALED,
     is_sealed,
@@ -71,12 +69,14 @@ _THERE = """
         ON s.prefix = new.prefix AND s.key = new.stored
     WHERE s.owner = %s
 """
+# What was sealed before keeps its place.
 _MOVE = """
     INSERT INTO store (owner, prefix, key, value, created_at, updated_at, expires_at, ttl_minutes)
     SELECT s.owner, s.prefix, new.stored, new.value::jsonb, s.created_at, s.updated_at, s.expires_at, s.ttl_minutes
     FROM store s JOIN unnest(%s::text[], %s::text[], %s::text[], %b::text[]) AS new (prefix, key, stored, value)
         ON s.prefix = new.prefix AND s.key = new.key
     WHERE s.owner = %s
+    ON CONFLICT (owner, prefix, key) DO UPDATE SET value = excluded.value
 """
 _MOVE_TEXTS = """
     INSERT INTO store_vectors (
@@ -90,28 +90,16 @@ _MOVE_TEXTS = """
         ON v.prefix = new.prefix AND v.key = new.key AND v.field_name = new.field_name
         JOIN memory_owners o ON o.owner = v.owner
     WHERE v.owner = %s
+    ON CONFLICT (owner, prefix, key, field_name) DO UPDATE SET sealed = excluded.sealed,
+        sealed_vector = excluded.sealed_vector, revision = excluded.revision
 """
 _DROP = """
     DELETE FROM store s USING unnest(%s::text[], %s::text[]) AS gone (prefix, key)
     WHERE s.owner = %s AND s.prefix = gone.prefix AND s.key = gone.key
 """
-_SET = """
-    UPDATE store s SET value = new.value::jsonb
-    FROM unnest(%s::text[], %s::text[], %b::text[]) AS new (prefix, key, value)
-    WHERE s.owner = %s AND s.prefix = new.prefix AND s.key = new.key
-"""
-_SET_TEXTS = """
-    UPDATE store_vectors v SET sealed = new.sealed, sealed_vector = new.sealed_vector, revision = o.revision
-    FROM unnest(%s::text[], %s::text[], %s::text[], %b::bytea[], %b::bytea[])
-        AS new (prefix, key, field_name, sealed, sealed_vector), memory_owners o
-    WHERE v.owner = %s AND o.owner = v.owner
-        AND v.prefix = new.prefix AND v.key = new.key AND v.field_name = new.field_name
-"""
 _RETIRE = "UPDATE memory_keys SET state = 'former' WHERE owner = %s AND version = %s AND state = 'live'"
 _ADD = "INSERT INTO memory_keys (owner, version, wrapped, wrapped_by) VALUES (%s, %s, %s, %s)"
 _DROP_FORMER = "DELETE FROM memory_keys WHERE owner = %s AND state = 'former' AND version = ANY(%s::bigint[])"
-
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 
 class Resealed(NamedTuple):
@@ -120,25 +108,12 @@ class Resealed(NamedTuple):
     from_plain: int = 0
     anew: int = 0
 
-    def plus(self, other: Resealed) -> Resealed:
-        """Return the sum of both."""
-        return Resealed(self.from_plain + other.from_plain, self.anew + other.anew)
 
+_Item = tuple[str, str, str, str]
+"""Prefix, present key, key of the sealed row, and its value."""
 
-class _SealedRows(NamedTuple):
-    """New rows of an owner.
-
-    Args:
-        moved: (prefix, plain key, keyed id, value) of each plain item.
-        moved_texts: Index rows of the plain items, each with the item's plain key.
-        set: (prefix, key, value) of each item sealed before.
-        set_texts: Index rows of the items sealed before.
-    """
-
-    moved: list[tuple[str, str, str, str]]
-    moved_texts: list[tuple[str, IndexRow]]
-    set: list[tuple[str, str, str]]
-    set_texts: list[IndexRow]
+_Text = tuple[str, str, str, str, bytes | None, bytes | None]
+"""Prefix, present key, field name, key of the sealed row, and its sealed words and vector."""
 
 
 async def owners_of(pool: Pool, statement: LiteralString = _NEXT_OWNERS, *where: Any) -> AsyncIterator[str]:
@@ -162,16 +137,12 @@ async def reseal(pool: Pool, ring: KeyRing, report: Callable[[int, int], None]) 
     async with pool.connection() as conn:
         row = await (await conn.execute(_LEFT, (SEALED,))).fetchone()
     done, total = Resealed(), row["items"] if row is not None else 0
-
-    def add(sealed: Resealed) -> None:
-        nonlocal done
-        done = done.plus(sealed)
-        # some may have been written since they were counted
-        report(sum(done), max(total, sum(done)))
-
-    add(done)
+    report(0, total)
     async for owner in owners_of(pool):
-        await _reseal_owner(pool, ring, owner, add)
+        async for sealed in _reseal_owner(pool, ring, owner):
+            done = Resealed(done.from_plain + sealed.from_plain, done.anew + sealed.anew)
+            # some may have been written since they were counted
+            report(sum(done), max(total, sum(done)))
     return done
 
 
@@ -187,23 +158,13 @@ async def renew(pool: Pool, ring: KeyRing, owner: str) -> None:
     ring.forget(owner)
 
 
-async def _reseal_owner(pool: Pool, ring: KeyRing, owner: str, add: Callable[[Resealed], None]) -> None:
+async def _reseal_owner(pool: Pool, ring: KeyRing, owner: str) -> AsyncIterator[Resealed]:
     ring.forget(owner)
     key = await ring.of(owner)
-    place = ("", "")
-    while True:
-
-        async def batch(
-            conn: AsyncConnection[DictRow], after: tuple[str, str] = place
-        ) -> tuple[Resealed, tuple[str, str] | None]:
-            async with conn.transaction():
-                return await _reseal_batch(conn, key, after)
-
-        sealed, following = await until_no_deadlock(pool, batch)
-        add(sealed)
-        if following is None:
-            break
-        place = following
+    place: tuple[str, str] | None = ("", "")
+    while place is not None:
+        sealed, place = await until_no_deadlock(pool, partial(_reseal_batch, key=key, after=place))
+        yield sealed
     if former := key.versions[1:]:
         # all writers must use the current key since it exists: nothing is sealed with the former ones any more
         async with pool.connection() as conn, conn.transaction():
@@ -214,78 +175,67 @@ async def _reseal_owner(pool: Pool, ring: KeyRing, owner: str, add: Callable[[Re
 
 
 async def _reseal_batch(
-    conn: AsyncConnection[DictRow], key: OwnerKey, after: tuple[str, str]
+    conn: Connection, key: OwnerKey, after: tuple[str, str]
 ) -> tuple[Resealed, tuple[str, str] | None]:
+    """Seal the next items in one transaction, and return their numbers and the place of the last if others follow."""
     owner = key.owner
-    await revise(conn, [owner], removes=True)
-    await need_keys(conn, [key])
-    rows = await (await conn.execute(_NEXT, (owner, *after, _ITEMS))).fetchall()
-    following = (rows[-1]["prefix"], rows[-1]["key"]) if len(rows) == _ITEMS else None
-    rows = [row for row in rows if not _is_current(key, row["value"])]
-    if not rows:
-        return Resealed(), following
-    places = columns([(row["prefix"], row["key"]) for row in rows], 2)
-    texts = await (await conn.execute(_TEXTS, (*places, owner))).fetchall()
-    batch = await asyncio.to_thread(_sealed_batch, key, rows, texts)
-    if batch.moved:
-        prefixes, keys, stored, _ = columns(batch.moved, 4)
-        await conn.execute(_DROP_OLDER, (prefixes, keys, stored, owner))
-        there = await (await conn.execute(_THERE, (prefixes, stored, owner))).fetchall()
-        known = {(row["prefix"], row["key"]) for row in there}
-        moved = [one for one in batch.moved if (one[0], one[2]) not in known]
-        await conn.execute(_MOVE, (*columns(moved, 4), owner))
-        new = [
-            (row.prefix, plain, row.field_name, row.key, row.sealed, row.sealed_vector)
-            for plain, row in batch.moved_texts
-            if (row.prefix, row.key) not in known
-        ]
-        await conn.execute(_MOVE_TEXTS, (*columns(new, 6), owner))
-        await conn.execute(_DROP, (prefixes, keys, owner))
-    if batch.set:
-        await conn.execute(_SET, (*columns(batch.set, 3), owner))
-        anew = [(row.prefix, row.key, row.field_name, row.sealed, row.sealed_vector) for row in batch.set_texts]
-        await conn.execute(_SET_TEXTS, (*columns(anew, 5), owner))
-    return Resealed(len(batch.moved), len(batch.set)), following
+    async with conn.transaction():
+        await revise(conn, [owner], removes=True)
+        await need_keys(conn, [key])
+        rows = await (await conn.execute(_NEXT, (owner, *after, _ITEMS))).fetchall()
+        following = (rows[-1]["prefix"], rows[-1]["key"]) if len(rows) == _ITEMS else None
+        rows = [row for row in rows if not _is_current(key, row["value"])]
+        if not rows:
+            return Resealed(), following
+        places = columns([(row["prefix"], row["key"]) for row in rows], 2)
+        texts = await (await conn.execute(_TEXTS, (*places, owner))).fetchall()
+        items, new_texts = await asyncio.to_thread(_sealed_batch, key, rows, texts)
+        moved, later = [item for item in items if item[1] != item[2]], set()
+        if moved:
+            prefixes, keys, stored, _ = columns(moved, 4)
+            await conn.execute(_DROP_OLDER, (prefixes, keys, stored, owner))
+            there = await (await conn.execute(_THERE, (prefixes, stored, owner))).fetchall()
+            later = {(row["prefix"], row["key"]) for row in there}
+        new = [item for item in items if item[1] == item[2] or (item[0], item[2]) not in later]
+        await conn.execute(_MOVE, (*columns(new, 4), owner))
+        with_texts = [text for text in new_texts if text[1] == text[3] or (text[0], text[3]) not in later]
+        await conn.execute(_MOVE_TEXTS, (*columns(with_texts, 6), owner))
+        if moved:
+            await conn.execute(_DROP, (prefixes, keys, owner))
+    return Resealed(len(moved), len(items) - len(moved)), following
 
 
 def _is_current(key: OwnerKey, value: Any) -> bool:
     return is_sealed(value) and sealed_version(b64decode(value[SEALED][:8])) == key.version
 
 
-def _sealed_batch(key: OwnerKey, rows: Sequence[DictRow], texts: Iterable[DictRow]) -> _SealedRows:
-    of_item: defaultdict[tuple[str, str], list[DictRow]] = defaultdict(list)
+def _sealed_batch(key: OwnerKey, rows: Sequence[DictRow], texts: Iterable[DictRow]) -> tuple[list[_Item], list[_Text]]:
+    of_item: defaultdict[tuple[str, str], list[IndexRow]] = defaultdict(list)
     for text in texts:
-        of_item[text["prefix"], text["key"]].append(text)
-    batch = _SealedRows([], [], [], [])
+        of_item[text["prefix"], text["key"]].append(IndexRow(**text))
+    items: list[_Item] = []
+    sealed_texts: list[_Text] = []
     for row in rows:
         prefix, item, value = row["prefix"], row["key"], row["value"]
         its_texts = of_item[prefix, item]
         if is_sealed(value):
-            own, opened = opened_value(key, prefix, item, value)
-            batch.set.append((prefix, item, to_json(sealed_value(key, prefix, own, opened))))
-            batch.set_texts.extend(resealed_row(key, IndexRow(**text)) for text in its_texts)
+            stored, (own, opened) = item, opened_value(key, prefix, item, value)
+            new = [resealed_row(key, text) for text in its_texts]
         else:
-            batch.moved.append((prefix, item, key.keyed(item), to_json(sealed_value(key, prefix, item, value))))
-            names = [text["field_name"] for text in its_texts]
-            batch.moved_texts.extend(
-                (item, sealed_row(key, _with_words(IndexRow(**text), value, names))) for text in its_texts
-            )
-    return batch
+            stored, own, opened = key.keyed(item), item, value
+            names = [text.field_name for text in its_texts]
+            new = [sealed_row(key, _with_words(text, value, names)) for text in its_texts]
+        items.append((prefix, item, stored, to_json(sealed_value(key, prefix, own, opened))))
+        sealed_texts += [(prefix, item, each.field_name, stored, each.sealed, each.sealed_vector) for each in new]
+    return items, sealed_texts
 
 
 def _with_words(row: IndexRow, value: Any, names: Sequence[str]) -> IndexRow:
     """Return a row with the words of its text, which are missing where LangGraph's own store wrote it."""
     if row.words is not None:
         return row
-    entries = entries_of_text(value, row.field_name, names)
-    words = sorted({term_number(term) for term in itertools.chain.from_iterable(entry.terms for entry in entries)})
-    first = entries[0] if entries else None
-    return row._replace(
-        words=f"{{{','.join(map(str, words))}}}",
-        length=sum(entry.length for entry in entries),
-        place=None if first is None else first.place,
-        said_at=None if first is None else first.said_at,
-    )
+    words, length, place, said_at = facts_of_text(value, row.field_name, names)
+    return row._replace(words=f"{{{','.join(map(str, words))}}}", length=length, place=place, said_at=said_at)
 
 
 # Rotation of the data keys: every owner gets a new one, and everything is sealed anew, while others read and write.

@@ -12,23 +12,24 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, LiteralString, TypeVar
 
-from langgraph.store.base import Item
-from psycopg import AsyncConnection, errors
+from langgraph.store.base import Item, SearchOp
+from psycopg import errors
 from psycopg.rows import DictRow
 
 from react_mem.errors import SealError, StorageError
 from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store.keys.key_ring import STALE_KEY, KeyRing
 from react_mem.memory.store.keys.owner_key import OwnerKey
+from react_mem.memory.store.row_security import Connection
 from react_mem.memory.store.sealing.sealed_entries import (
     SEALED,
     is_sealed,
-    items_of_json,
     opened_json,
     opened_rows,
     sealed_row,
     sealed_value,
 )
+from react_mem.memory.store.sealing.sealed_filter import SealedFilter, split
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.writes import Held, ItemRow, Writes
 
@@ -52,83 +53,24 @@ _LIVE: LiteralString = "SELECT owner, version FROM memory_keys WHERE owner = ANY
 
 
 class RowCodec:
-    """Codec of plain rows."""
+    """Codec of rows: sealed with the keys of their owners, or plain without a ring of keys."""
 
-    seals = False
-    """True if rows are sealed: the database cannot compare their vectors, nor order them by their items' keys."""
-
-    async def keys(self, owners: Collection[str], conn: AsyncConnection[DictRow] | None = None) -> Keys:
-        """Return the existing keys of owners, read with a connection of the pool if none is given."""
-        return {}
-
-    def forget(self, owners: Collection[str]) -> None:
-        """Drop the cached keys of owners, after a change."""
-
-    async def with_keys(self, owners: Collection[str], use: Callable[[Keys], Awaitable[Result]]) -> Result:
-        """Return the result of `use`, called again with fresh keys if one has changed."""
-        return await use({})
-
-    def key_statements(self, owners: Collection[str]) -> list[tuple[LiteralString, Any]]:
-        """Return the statements, one at most, that read the current keys' versions, for `is_current`."""
-        return []
-
-    def is_current(self, keys: Keys, owners: Collection[str], found: Sequence[Sequence[DictRow]]) -> bool:
-        """Return true if keys are current, by the rows of the statements; drop outdated ones from the cache."""
-        return True
-
-    async def encoded(self, writes: Writes) -> Writes:
-        """Return writes as they are stored."""
-        return writes
-
-    async def held(self, prefix: str, item: str, value: dict[str, Any] | None) -> list[Held]:
-        """Return every row that may store an item's value; None stands for no item."""
-        return [(prefix, item, value)]
-
-    async def until_current(self, owners: Collection[str], write: Callable[[], Awaitable[Result]]) -> Result:
-        """Return the result of `write`, called again as long as it sealed with an outdated key."""
-        return await write()
-
-    async def open_items(
-        self, rows: Sequence[DictRow], keys: Keys, conn: AsyncConnection[DictRow] | None = None
-    ) -> None:
-        """Add to rows of `store`, their values as text, the `item` of each; raise SealError if one does not open.
-
-        With a connection, missing keys are read: a search across owners only learns the owners from its rows.
-        """
-        if sum(len(row["value"]) for row in rows) > _INLINE:
-            await asyncio.to_thread(self._open_parts, rows, keys)
-        else:
-            self._open(rows, keys)
-
-    async def open_index(
-        self, owner: str, rows: Sequence[DictRow], keys: Keys, own_keys: Callable[[str], list[str]]
-    ) -> None:
-        """Open an owner's index rows in place: see `sealed_entries.opened_rows`."""
-
-    def _open_parts(self, rows: Sequence[DictRow], keys: Keys) -> None:
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            self._open(rows[start : start + _ROWS_AT_ONCE], keys)
-
-    def _open(self, rows: Sequence[DictRow], keys: Keys) -> None:
-        for row, value in zip(rows, _values(rows), strict=True):
-            row["item"] = item_of(row, row["key"], value)
-
-
-class SealedRowCodec(RowCodec):
-    """Codec of rows sealed with the keys of their owners; see `RowCodec` for the methods."""
-
-    seals = True
-
-    def __init__(self, ring: KeyRing) -> None:
+    def __init__(self, ring: KeyRing | None = None) -> None:
         self._ring = ring
 
-    async def keys(self, owners: Collection[str], conn: AsyncConnection[DictRow] | None = None) -> Keys:
-        """Return the existing keys of owners."""
-        return await self._ring.find(sorted(owners), conn)
+    @property
+    def seals(self) -> bool:
+        """True if rows are sealed: the database cannot compare their vectors, nor order them by their items' keys."""
+        return self._ring is not None
+
+    async def keys(self, owners: Collection[str], conn: Connection | None = None) -> Keys:
+        """Return the existing keys of owners, read with a connection of the pool if none is given."""
+        return await self._ring.find(sorted(owners), conn) if self._ring is not None else {}
 
     def forget(self, owners: Collection[str]) -> None:
         """Drop the cached keys of owners, after a change."""
-        self._ring.forget(*owners)
+        if self._ring is not None:
+            self._ring.forget(*owners)
 
     async def with_keys(self, owners: Collection[str], use: Callable[[Keys], Awaitable[Result]]) -> Result:
         """Return the result of `use`, called again with fresh keys if one has changed."""
@@ -138,32 +80,40 @@ class SealedRowCodec(RowCodec):
             except SealError as error:
                 if error.version is None:
                     raise
-                self._ring.forget(*owners)
+                self.forget(owners)
         return await use(await self.keys(owners))
 
     def key_statements(self, owners: Collection[str]) -> list[tuple[LiteralString, Any]]:
-        """Return the statement that reads the current keys' versions."""
-        return [(_LIVE, (sorted(owners),))]
+        """Return the statements, one at most, that read the current keys' versions, for `is_current`."""
+        return [(_LIVE, (sorted(owners),))] if self.seals else []
 
     def is_current(self, keys: Keys, owners: Collection[str], found: Sequence[Sequence[DictRow]]) -> bool:
-        """Return true if keys are current; drop outdated ones from the cache."""
-        [rows] = found
-        live = {row["owner"]: row["version"] for row in rows}
+        """Return true if keys are current, by the rows of the statements; drop outdated ones from the cache."""
+        live = {row["owner"]: row["version"] for rows in found for row in rows}
         known = {owner: key.version for owner, key in keys.items()}
         other = [owner for owner in owners if live.get(owner) != known.get(owner)]
-        self._ring.forget(*other)
+        self.forget(other)
         return not other
 
+    def split(self, op: SearchOp, key: OwnerKey | None) -> tuple[SearchOp, SealedFilter | None]:
+        """Return a search as the database can do it, and the rest of its filter; None if there is never one."""
+        return split(op, key) if self.seals else (op, None)
+
     async def encoded(self, writes: Writes) -> Writes:
-        """Return writes sealed."""
+        """Return writes as they are stored."""
+        if self._ring is None:
+            return writes
         keys = {owner: await self._ring.of(owner) for owner in sorted(writes.owners)}
         size = sum(len(item.value) for item in writes.items) + _BYTES_A_ROW * len(writes.rows)
-        if size > _INLINE:
-            return await asyncio.to_thread(_sealed, writes, keys)
-        return _sealed(writes, keys)
+        return await asyncio.to_thread(_sealed, writes, keys) if size > _INLINE else _sealed(writes, keys)
 
     async def held(self, prefix: str, item: str, value: dict[str, Any] | None) -> list[Held]:
-        """Return every row that may store an item's value, sealed with any of the owner's keys or plain."""
+        """Return every row that may store an item's value, sealed with any of the owner's keys or plain.
+
+        The value None stands for no item.
+        """
+        if self._ring is None:
+            return [(prefix, item, value)]
         key = await self._ring.of(owner_of_path(prefix))
         if value is None:
             return [(prefix, key.keyed(item), None)]
@@ -180,24 +130,33 @@ class SealedRowCodec(RowCodec):
             except errors.DatabaseError as error:
                 if error.sqlstate != STALE_KEY:
                     raise
-                self._ring.forget(*owners)
+                self.forget(owners)
         raise StorageError(
             "A memory could not be written: its owner's data key was changed by others each time it was sealed. Try "
             "again; nothing was changed."
         )
 
-    async def open_items(
-        self, rows: Sequence[DictRow], keys: Keys, conn: AsyncConnection[DictRow] | None = None
-    ) -> None:
-        """Add to rows of `store`, their values as text, the `item` that each holds."""
+    async def open_items(self, rows: Sequence[DictRow], keys: Keys, conn: Connection | None = None) -> None:
+        """Add to rows of `store`, their values as text, the `item` of each; raise SealError if one does not open.
+
+        With a connection, missing keys are read: a search across owners only learns the owners from its rows.
+        """
         if conn is not None and (others := {owner_of_path(row["prefix"]) for row in rows} - keys.keys()):
             keys = {**keys, **await self.keys(others, conn)}
-        await super().open_items(rows, keys)
+        if sum(len(row["value"]) for row in rows) <= _INLINE:
+            self._open(rows, keys)
+            return
+
+        def open_in_parts() -> None:
+            for start in range(0, len(rows), _ROWS_AT_ONCE):
+                self._open(rows[start : start + _ROWS_AT_ONCE], keys)
+
+        await asyncio.to_thread(open_in_parts)
 
     async def open_index(
         self, owner: str, rows: Sequence[DictRow], keys: Keys, own_keys: Callable[[str], list[str]]
     ) -> None:
-        """Open an owner's index rows in place."""
+        """Open an owner's index rows in place: see `sealed_entries.opened_rows`."""
         key = keys.get(owner)
         if key is None:
             if any(row.get("is_sealed") for row in rows):
@@ -211,10 +170,12 @@ class SealedRowCodec(RowCodec):
             opened_rows(key, rows, own_keys)
 
     def _open(self, rows: Sequence[DictRow], keys: Keys) -> None:
+        # parsed as one text, which is faster than one by one
+        values: list[Any] = json.loads(f"[{','.join([row['value'] for row in rows])}]")
         sealed: list[DictRow] = []
         opened: list[bytes] = []
-        for row, value in zip(rows, _values(rows), strict=True):
-            if not is_sealed(value):
+        for row, value in zip(rows, values, strict=True):
+            if not self.seals or not is_sealed(value):
                 row["item"] = item_of(row, row["key"], value)
                 continue
             key = keys.get(owner_of_path(row["prefix"]))
@@ -222,7 +183,7 @@ class SealedRowCodec(RowCodec):
                 raise SealError("A memory was sealed with a key that is not known here yet.", version=0)
             sealed.append(row)
             opened.append(opened_json(key, row["prefix"], row["key"], value[SEALED]))
-        for row, (item, value) in zip(sealed, items_of_json(opened), strict=True):
+        for row, (item, value) in zip(sealed, json.loads(b"[%b]" % b",".join(opened)), strict=True):
             row["item"] = item_of(row, item, value)
 
 
@@ -241,12 +202,6 @@ def item_of(row: DictRow, key: str, value: dict[str, Any]) -> Item:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
-
-
-def _values(rows: Sequence[DictRow]) -> list[Any]:
-    """Return the values of rows, parsed as one text, which is faster than one by one."""
-    values: list[Any] = json.loads(f"[{','.join([row['value'] for row in rows])}]")
-    return values
 
 
 def _sealed(writes: Writes, keys: Keys) -> Writes:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from react_mem.errors import SealError
-from react_mem.memory.index.texts import NO_TIME
+from react_mem.memory.index.texts import NO_PLACE, NO_TIME, TextColumns
 from react_mem.memory.index.weights import microseconds
 from react_mem.memory.model.namespaces import ROOT, WORK
 from react_mem.memory.store.keys.owner_key import OwnerKey
@@ -26,9 +26,6 @@ _FACTS = struct.Struct(">fqqI")
 
 _EPOCH = 946_684_800_000_000
 """Microseconds from 1970 to 2000, PostgreSQL's epoch."""
-
-_INT4 = 23
-"""Oid of the words' type."""
 
 _Facts = tuple[float, int, int]
 
@@ -81,19 +78,17 @@ def opened_vector(key: OwnerKey, prefix: str, stored: str, field_name: str, seal
 
 
 def opened_rows(key: OwnerKey, rows: Sequence[dict[str, Any]], own_keys: Callable[[str], list[str]]) -> None:
-    """Open sealed index rows in place, into the form that `owner_texts.columns_of` reads. Blocking: some 10 us a text.
+    """Open sealed index rows in place, as `columns`. Blocking: some 10 us a text.
 
-    Args:
-        rows: Rows of `owner_texts.changes_statement`, sealed or plain.
-        own_keys: Returns the known plain keys of a namespace.
+    `rows` are those of `owner_texts.changes_statement`; `own_keys` returns the known plain keys of a namespace.
     """
-    for row in rows:
-        if row.get("is_sealed") and not row.get("present"):
-            _open(key, row)
     opened: dict[str, set[str]] = {}
     for row in rows:
         if row["prefix"] is not None and not row.get("present"):
-            opened.setdefault(row["prefix"], set()).update(json.loads(row["keys"]))
+            if row.get("is_sealed"):
+                row["columns"] = _columns(key, row)
+            named = row["columns"].keys if "columns" in row else json.loads(row["keys"])
+            opened.setdefault(row["prefix"], set()).update(named)
     for row in rows:
         if row.get("present"):
             prefix = row["prefix"]
@@ -101,7 +96,7 @@ def opened_rows(key: OwnerKey, rows: Sequence[dict[str, Any]], own_keys: Callabl
             row["keys"] = json.dumps([own.get(stored, stored) for stored in json.loads(row["keys"])])
 
 
-def _open(key: OwnerKey, row: dict[str, Any]) -> None:
+def _columns(key: OwnerKey, row: dict[str, Any]) -> TextColumns:
     prefix = row["prefix"]
     sealed = _split(row["sealed"], row["sealed_sizes"])
     vectors = _split(row["sealed_vectors"], row["sealed_vector_sizes"])
@@ -114,22 +109,28 @@ def _open(key: OwnerKey, row: dict[str, Any]) -> None:
     # ties are broken by the order of rows, which plain rows have by key: sort by the plain key here too
     found.sort(key=lambda one: (one[0], one[3]))
     halves = [
-        None if vector is None else key.open(vector, _bound(prefix, stored, _VECTOR, name))
+        key.open(vector, _bound(prefix, stored, _VECTOR, name))
         for *_, name, stored, vector in found
+        if vector is not None
     ]
-    words = [numbers for _, _, numbers, *_ in found]
-    row |= {
-        "keys": json.dumps([item for item, *_ in found]),
-        "field_names": json.dumps([name for _, _, _, name, *_ in found]),
-        "word_counts": np.array([len(numbers) // 4 for numbers in words], dtype=">i4").tobytes(),
-        "words": _arrays(words),
-        "lengths": np.array([length for _, (length, _, _), *_ in found], dtype=">f4").tobytes(),
-        "places": np.array([place for _, (_, place, _), *_ in found], dtype=">i8").tobytes(),
-        "said_at": np.array([said_at for _, (_, _, said_at), *_ in found], dtype=">i8").tobytes(),
-        "with_vector": bytes([vector is not None for vector in halves]),
-        "halves": b"".join(part for each in halves if each is not None for part in (_dims(each), each)),
-        "is_sealed": False,
-    }
+    embedded = np.array([vector is not None for *_, vector in found], dtype=np.bool_)
+    numbers = np.zeros((len(found), row["dims"]), dtype=np.float16)
+    numbers[embedded] = np.frombuffer(b"".join(halves), dtype=">f2").reshape(-1, row["dims"])
+    words = [of_text for _, _, of_text, *_ in found]
+    places = np.array([place for _, (_, place, _), *_ in found], dtype=np.int64)
+    said_at = np.array([said_at for _, (_, _, said_at), *_ in found], dtype=np.int64)
+    return TextColumns(
+        keys=[item for item, *_ in found],
+        field_names=[name for _, _, _, name, *_ in found],
+        vectors=numbers,
+        embedded=embedded,
+        places=np.where(places < 0, NO_PLACE, places),
+        said_at=np.where(said_at == NO_TIME, NO_TIME, said_at + _EPOCH),
+        lengths=np.array([length for _, (length, _, _), *_ in found], dtype=np.float32),
+        unread=np.zeros(len(found), dtype=np.bool_),
+        words=np.frombuffer(b"".join(words), dtype=">i4").astype(np.int32),
+        word_ends=np.cumsum([len(of_text) // 4 for of_text in words]),
+    )
 
 
 def _opened(key: OwnerKey, prefix: str, stored: str, name: str, sealed: bytes) -> tuple[str, _Facts, bytes]:
@@ -138,27 +139,6 @@ def _opened(key: OwnerKey, prefix: str, stored: str, name: str, sealed: bytes) -
     length, place, said_at, size = _FACTS.unpack_from(plain)
     end = _FACTS.size + size
     return plain[_FACTS.size : end].decode("utf-8", "surrogatepass"), (length, place, said_at), plain[end:]
-
-
-def _arrays(rows: Sequence[bytes]) -> bytes:
-    """Return rows of numbers as concatenated arrays in PostgreSQL's binary form."""
-    numbers = np.frombuffer(b"".join(rows), dtype=">i4")
-    # each with its length before it
-    pairs = np.empty((len(numbers), 2), dtype=">i4")
-    pairs[:, 0], pairs[:, 1] = 4, numbers
-    packed = pairs.tobytes()
-    parts, start = [], 0
-    for row in rows:
-        count = len(row) // 4
-        end = start + 8 * count
-        header = (1, 0, _INT4, count, 1) if count else (0, 0, _INT4)
-        parts += [struct.pack(f">{len(header)}i", *header), packed[start:end]]
-        start = end
-    return b"".join(parts)
-
-
-def _dims(halves: bytes) -> bytes:
-    return struct.pack(">HH", len(halves) // 2, 0)
 
 
 def _split(packed: bytes | None, sizes: bytes) -> list[bytes | None]:
@@ -258,12 +238,9 @@ def is_sealed(value: Any) -> bool:
 def sealed_value(
     key: OwnerKey, prefix: str, item: str, value: Mapping[str, Any], *, version: int | None = None
 ) -> dict[str, Any]:
-    """Return a value sealed, always with the same result. Blocking, in proportion to its length.
+    """Return a storable value sealed, always with the same result. Blocking, in proportion to its length.
 
-    Args:
-        item: The item's plain key.
-        value: The value, already storable as PostgreSQL's JSON (see `stored_text.storable`).
-        version: The data key; by default the current one.
+    `item` is the item's plain key, `version` the data key, by default the current one.
     """
     stored = key.keyed(item)
     plain = _canonical([item, value]).encode()
@@ -278,17 +255,12 @@ def opened_value(key: OwnerKey, prefix: str, stored: str, value: Mapping[str, An
 
 
 def opened_json(key: OwnerKey, prefix: str, stored: str, sealed: str) -> bytes:
-    """Return the opened JSON of the text in the field `SEALED`, for `items_of_json`."""
+    """Return the opened JSON of the text in the field `SEALED`: an item's plain key and its value."""
     try:
         data = b64decode(sealed, validate=True)
     except ValueError:
         raise SealError("A sealed value is damaged: it is not base64.") from None
     return key.open(data, _bound_of_sealed_items(prefix, stored))
-
-
-def items_of_json(opened: Sequence[bytes]) -> list[tuple[str, dict[str, Any]]]:
-    """Return plain keys and values, parsed as one text, which is faster than one by one."""
-    return [(item, value) for item, value in json.loads(b"[%b]" % b",".join(opened))]
 
 
 def _canonical(value: Any) -> str:

@@ -1,0 +1,232 @@
+"""Reads of one owner's items that other stores do item by item: pages, lists, links, sizes and revisions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, LiteralString
+
+from psycopg.rows import DictRow
+
+from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_of, owner_of_path
+from react_mem.memory.store.capabilities import StoreCapabilities
+from react_mem.memory.store.conversation_listing import (
+    ConversationPlace,
+    ListedConversations,
+    conversations_of,
+    read_conversations,
+)
+from react_mem.memory.store.keys.owner_key import OwnerKey
+from react_mem.memory.store.listing import UTC_TEXT, Listed, ListPlace, Wanted
+from react_mem.memory.store.owned import OwnedPage
+from react_mem.memory.store.reading import rows_of
+from react_mem.memory.store.room import SCOPES, Stored
+from react_mem.memory.store.row_security import Pool, confined, has_row_security
+from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
+from react_mem.memory.store.sealing.sealed_entries import SEALED, opened_value
+from react_mem.memory.store.stored_text import storable
+
+_PAGE: LiteralString = """
+    SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s
+    WHERE s.owner = %s AND (s.prefix = %s OR starts_with(s.prefix, %s)) AND (s.prefix, s.key) > (%s, %s)
+        AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
+    ORDER BY s.prefix, s.key LIMIT %s
+"""
+# One pass over the owner's records counts those that are meant and finds the first of them; only these are read whole.
+_LISTED: LiteralString = f"""
+    WITH found AS MATERIALIZED (
+        SELECT s.prefix COLLATE "C" AS prefix, s.key COLLATE "C" AS key, {UTC_TEXT} AS at FROM store s
+        WHERE s.owner = %(owner)s AND s.prefix = ANY(%(prefixes)s::text[])
+            AND (%(kinds)s::text[] IS NULL OR s.value ->> 'kind' = ANY(%(kinds)s::text[]))
+            AND NOT (coalesce(s.value ->> 'kind', '') = ANY(%(without)s::text[]))
+            AND (%(current)s::boolean IS NULL OR coalesce(s.value -> 'current' <> 'false', TRUE) = %(current)s
+                OR NOT %(current)s AND s.value ->> 'kind' = 'fact'
+                    AND (%(sealed)s OR s.value ->> 'valid_to' IS NOT NULL))
+            AND (%(sessions)s::text[] IS NULL OR s.value ->> 'session_id' = ANY(%(sessions)s::text[]))
+            AND (%(origins)s::text[] IS NULL OR %(sealed)s OR s.value ->> 'origin' = ANY(%(origins)s::text[]))
+            AND (NOT %(omit_expired)s OR s.expires_at IS NULL OR s.expires_at > now())
+    )
+    SELECT counted.total, page.at, s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at
+    FROM (SELECT count(*) AS total FROM found) counted LEFT JOIN (
+        SELECT * FROM found
+        WHERE %(behind)s::text[] IS NULL
+            OR (at, prefix, key) < ((%(behind)s::text[])[1], (%(behind)s::text[])[2], (%(behind)s::text[])[3])
+        ORDER BY at DESC, prefix DESC, key DESC LIMIT %(limit)s
+    ) page ON TRUE
+    LEFT JOIN store s ON s.owner = %(owner)s AND s.prefix = page.prefix AND s.key = page.key
+    ORDER BY page.at DESC, page.prefix DESC, page.key DESC
+"""  # noqa: S608 - of literals
+_REVISION: LiteralString = "SELECT o.revision FROM memory_owners o WHERE o.owner = %s"
+# Sizes, not values: nothing of them is sent.
+_MEASURE: LiteralString = """
+    SELECT count(*) FILTER (WHERE s.prefix = ANY(%s::text[])) AS memories,
+        coalesce(sum(octet_length(s.value::text)), 0)::bigint AS bytes
+    FROM store s WHERE s.owner = %s
+"""
+# It continues after the row of an item: the plain one, if that is still there.
+_UNINDEXED: LiteralString = """
+    SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s
+    WHERE s.owner = %(owner)s AND s.prefix = %(prefix)s AND s.value ->> 'kind' = %(kind)s AND s.key > COALESCE((
+            SELECT p.key FROM store p WHERE p.owner = %(owner)s AND p.prefix = %(prefix)s AND p.key = %(item)s
+        ), %(stored)s)
+        AND NOT EXISTS (
+            SELECT FROM store_vectors v WHERE v.owner = s.owner AND v.prefix = s.prefix AND v.key = s.key
+        )
+    ORDER BY s.key LIMIT %(limit)s
+"""
+
+_MOST = 2_000
+"""Records that one step follows at most, the latest: a record that everything leads to says little."""
+
+FIELDS = (
+    *("source_ids", "linked_steps", "depends_on", "needs", "superseded_by", "links", "episodes", "task_preferences"),
+    "alike",
+)
+"""The fields of a record that name others, as in the database's function `memory_target_keys`."""
+
+_ROW = ("id", "kind", "level", "session_id", "turn", "created_at", *FIELDS)
+"""The fields that the function `memory_linked` of the database returns, behind the prefix."""
+
+
+_LINKED: LiteralString = "SELECT memory_linked(%s, %s, %s, %s)::text AS found"
+_SEALED: LiteralString = "SELECT memory_linked_sealed(%s, %s, %s, %s)::text AS found"
+_WITHIN: Mapping[LiteralString, LiteralString] = {
+    _LINKED: "SELECT memory_linked_within(%s, %s, %s, %s)::text AS found",
+    _SEALED: "SELECT memory_linked_sealed_within(%s, %s, %s, %s)::text AS found",
+}
+"""The same statements under row-level security: see `row_security`."""
+
+
+class OwnerReads(StoreCapabilities):
+    """Reads of one owner's items by the database, each confined to that owner (row-level security)."""
+
+    pool: Pool
+    codec: RowCodec
+    _omit_expired: bool
+
+    async def apage(self, namespace: Namespace, behind: tuple[str, str], limit: int) -> OwnedPage:
+        """Return the next items of a namespace and those below it."""
+        path = ".".join(namespace)
+        owner = owner_of_path(path)
+        asked = (owner, path, f"{path}.", *behind, self._omit_expired, limit)
+        rows = await self._opened(owner, _PAGE, lambda key: asked)
+        return OwnedPage([row["item"] for row in rows], (rows[-1]["prefix"], rows[-1]["key"]) if rows else behind)
+
+    async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
+        """Return the keys of a namespace's items of one kind that the index lacks, in order, behind `after`."""
+        owner = owner_of(namespace)
+        asked = {"owner": owner, "prefix": ".".join(namespace), "kind": kind, "item": after, "limit": limit}
+        rows = await self._opened(
+            owner,
+            _UNINDEXED,
+            lambda key: {**asked, "stored": after if key is None or not after else key.keyed(after)},
+        )
+        return [row["item"].key for row in rows]
+
+    async def ameasure(self, user_id: str) -> Stored:
+        """Return the size of an owner's memory."""
+        scopes = [".".join((*owner_namespace(user_id), scope)) for scope in SCOPES]
+        owner = owner_of_path(scopes[0])
+        [row] = await self._rows(owner, _MEASURE, (scopes, owner))
+        return Stored(**row)
+
+    async def arevision(self, owner: str) -> str:
+        """Return a token that changes with every write of an owner; "0" for an owner without rows."""
+        rows = await self._rows(owner, _REVISION, (owner,))
+        return format(rows[0]["revision"], "x") if rows else "0"
+
+    async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed:
+        """Return the next of an owner's records, the latest first: see `memory.store.listing`."""
+        owner = owner_of(wanted.namespaces[0])
+        session = None if wanted.session_id is None else storable(wanted.session_id)
+        asked = {
+            "owner": owner,
+            "prefixes": [".".join(namespace) for namespace in wanted.namespaces],
+            "kinds": None if wanted.kinds is None else storable(wanted.kinds),
+            "without": list(wanted.without),
+            "current": wanted.current,
+            "origins": None if wanted.origins is None else storable(wanted.origins),
+            "omit_expired": self._omit_expired,
+            "behind": None if behind is None else list(behind),
+            # one beyond the page, which shows if there is another page
+            "limit": limit + 1,
+        }
+
+        def with_key(key: OwnerKey | None) -> dict[str, Any]:
+            sessions = None if session is None else [session, *([key.keyed(session)] if key is not None else [])]
+            return {**asked, "sessions": sessions, "sealed": key is not None}
+
+        rows = await self._opened(owner, _LISTED, with_key)
+        items = [(ListPlace(row["at"], row["prefix"], row["key"]), row["item"]) for row in rows if "item" in row]
+        return Listed(items[:limit], rows[0]["total"], len(items) > limit)
+
+    async def aconversations(
+        self, namespace: Namespace, behind: ConversationPlace | None, limit: int
+    ) -> ListedConversations | None:
+        """Return the next of an owner's conversations: see `memory.store.conversation_listing`."""
+
+        async def read(keys: Keys) -> ListedConversations | None:
+            async with self.pool.connection() as conn:
+                rows = await read_conversations(conn, namespace, behind, limit, omit_expired=self._omit_expired)
+            if rows is None:
+                return None
+            held = [row for row in rows if row["key"] is not None]
+            await self.codec.open_items(held, keys)
+            return conversations_of(rows, [row["item"] for row in held], limit)
+
+        return await self.codec.with_keys([owner_of(namespace)], read)
+
+    async def alinked(
+        self, namespaces: Sequence[Namespace], ids: Sequence[str]
+    ) -> list[tuple[Namespace, dict[str, Any]]]:
+        """Return records by id with the fields that their links come from."""
+        owner, spaces = owner_of(namespaces[0]), {".".join(namespace): namespace for namespace in namespaces}
+
+        async def read(keys: Keys) -> list[tuple[Namespace, dict[str, Any]]]:
+            key = keys.get(owner)
+            stored = list(ids) if key is None else [*ids, *map(key.keyed, ids)]
+            # as text, which is parsed beside the event loop
+            [row] = await self._rows(owner, _LINKED if key is None else _SEALED, (owner, list(spaces), stored, _MOST))
+            return await asyncio.to_thread(_parsed, row["found"], spaces, key)
+
+        return await self.codec.with_keys([owner], read)
+
+    async def _opened(
+        self, owner: str, statement: LiteralString, asked: Callable[[OwnerKey | None], Any]
+    ) -> list[DictRow]:
+        """Return rows with their items; read again with a fresh key if the owner's has changed meanwhile."""
+
+        async def read(keys: Keys) -> list[DictRow]:
+            rows = await self._rows(owner, statement, asked(keys.get(owner)))
+            await self.codec.open_items([row for row in rows if row["key"] is not None], keys)
+            return rows
+
+        return await self.codec.with_keys([owner], read)
+
+    async def _rows(self, owner: str, statement: LiteralString, asked: Any) -> list[DictRow]:
+        async with self.pool.connection() as conn:
+            async with confined(conn, [owner]):
+                found = await conn.execute(
+                    _WITHIN.get(statement, statement) if has_row_security(conn) else statement, asked
+                )
+            return await rows_of(found)
+
+
+def _parsed(
+    found: str | None, spaces: Mapping[str, Namespace], key: OwnerKey | None
+) -> list[tuple[Namespace, dict[str, Any]]]:
+    rows: list[Any] = json.loads(found or "[]")
+    if key is not None:
+        rows = [_opened(row, key) for row in rows]
+    # in one order, however they were found
+    rows.sort(key=lambda row: (row[0], str(row[1])))
+    return [(spaces[prefix], dict(zip(_ROW, values, strict=True))) for prefix, *values in rows]
+
+
+def _opened(row: list[Any], key: OwnerKey) -> list[Any]:
+    *fields, stored, sealed = row
+    if sealed is None:
+        return fields
+    _, value = opened_value(key, row[0], stored, {SEALED: sealed})
+    return [row[0], *(value.get(name) for name in _ROW)]
