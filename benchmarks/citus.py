@@ -37,8 +37,9 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Fact, now, record_id
-from react_mem.memory.opening import Storage, distribute
+from react_mem.memory.opening import Storage
 from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.postgres_server import distribute
 from tests.support.citus_cluster import Server, cluster
 from tests.support.shard_tasks import tasks_of_a_turn
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.shown import MemoryUsage as MemoryUsage
     from react_mem.memory.model.skills import StepExperience as StepExperience
     from react_mem.memory.opening import Storage as Storage
-    from react_mem.memory.opening import distribute as distribute
     from react_mem.memory.opening import look_at as look_at
     from react_mem.memory.opening import open_storage as open_storage
     from react_mem.memory.opening import receipt_key as receipt_key
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
     from react_mem.memory.store.keys.master_key import new_master_key as new_master_key
+    from react_mem.memory.store.postgres_server import distribute as distribute
     from react_mem.memory.store.reembed import reembed as reembed
     from react_mem.memory.store.storage_settings import misspelt as misspelt
     from react_mem.memory.store.thread_owners import note_thread as note_thread

@@ -24,10 +24,11 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace
-from react_mem.memory.opening import Storage, distribute, open_storage
+from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.store import StorageSettings, distribution, migrations
 from react_mem.memory.store.distribution import distribute_tables
 from react_mem.memory.store.migrations import migrate
+from react_mem.memory.store.postgres_server import distribute
 from react_mem.memory.store.sealing.resealing import reseal
 from react_mem.memory.store.transactions import Guard
 from tests.support.citus import FIRST_DISTRIBUTED, needs_citus

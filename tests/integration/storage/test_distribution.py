@@ -16,14 +16,14 @@ from psycopg.sql import SQL, Identifier
 
 from react_mem.agents.cli import main
 from react_mem.errors import StorageError
-from react_mem.memory.opening import distribute, open_storage
+from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings, distribution, migrations, row_security
 from react_mem.memory.store.distribution import TABLES, distribute_tables, is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.group_commit import GroupCommit, Statements
 from react_mem.memory.store.migrations import migrate
-from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.row_security import Pool
+from react_mem.memory.store.postgres import MemoryStore, Pool
+from react_mem.memory.store.postgres_server import distribute
 from tests.support.citus import CITUS_URL, FIRST_DISTRIBUTED, needs_citus, nodes, one_server
 from tests.support.databases import open_pool
 

@@ -27,7 +27,7 @@ EXAMPLES = {
     "memory/language/folding.py": "the letter that has no decomposition",
     "memory/language/terms.py": "a sign among the ranges of scripts",
     "memory/llm/answers.py": "signs of other scripts that look like brackets, or like nothing",
-    "memory/opening.py": "the word for joining texts in SQL, and conditions",
+    "memory/store/postgres_server.py": "the word for joining texts in SQL, and conditions",
     "memory/store/left_traces.py": "the word for naming a table in SQL, and keys of metadata",
     "memory/store/e5/agreement.py": "texts whose vectors are compared",
     "memory/model/identity.py": "letters without a shape, which no name may have",
