@@ -77,7 +77,7 @@ class MemoryFilesBackend(ReadingBackend):
         agent_id: str = "agent",
         policy: MemoryPolicy | Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(store, user_id)
+        super().__init__(store=store, user_id=user_id)
         self._folder = AgentFile.clean_path(folder).rstrip("/")
         self._agent_id = agent_id
         self._policy = policy if isinstance(policy, MemoryPolicy) else MemoryPolicy.model_validate(dict(policy or {}))
@@ -267,10 +267,6 @@ class LearntSkillsBackend(ReadingBackend):
         store: The store; by default the agent's.
         user_id: The owner, if the application names one.
     """
-
-    @checked()
-    def __init__(self, *, store: BaseStore | None = None, user_id: str | None = None) -> None:
-        super().__init__(store, user_id)
 
     def _files(self, owner: FileOwner) -> LearntSkills:
         return LearntSkills(owner)

@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import LegalHoldError, MemoryFull
 from react_mem.integrations.deep_agents import package as deep
 from react_mem.integrations.deep_agents.owned_files import FileOwner, KeptFile, NobodysFiles, owner_of_files
-from react_mem.memory.records import AgentFile, run_blocking
+from react_mem.memory.records import AgentFile, checked, run_blocking
 from react_mem.memory.turns import cause_for_clients, cause_of
 
 # Looking through files by their names and letters, as Deep Agents defines it: listing, glob, grep.
@@ -192,7 +192,8 @@ def failing(answer: Callable[..., Answer], before: str = "") -> Callable[..., An
 class ReadingBackend(deep.BackendProtocol):
     """Files that Deep Agents read, list and search; store and owner are the run's unless the application gives them."""
 
-    def __init__(self, store: BaseStore | None, user_id: str | None) -> None:
+    @checked()
+    def __init__(self, *, store: BaseStore | None = None, user_id: str | None = None) -> None:
         self._store = store
         self._user_id = user_id
 

@@ -342,8 +342,7 @@ def _asked_for(message: str, profile_values: Mapping[str, str]) -> list[Span]:
     if not spans:
         return []
     searches = bool(_SEARCHES.search(" ".join(index_words(message))))
-    ends = {span: (message[: span.start].rstrip()[-1:], message[span.end :].lstrip()[:1]) for span in spans}
-    quoted = [span for span, (before, after) in ends.items() if searches and _QUOTES.get(before) == after]
+    quoted = [span for span in spans if searches and _is_quoted(message, span)]
     if _substance(_without(message, spans)):
         return quoted
     return [span for span in spans if span in quoted or _is_object(message, span)]
@@ -359,6 +358,11 @@ def _is_object(message: str, span: Span) -> bool:
     return bool(_BEFORE.search(before) or _BEHIND.match(after)) or not index_words(
         message[: span.start] + message[span.end :]
     )
+
+
+def _is_quoted(message: str, span: Span) -> bool:
+    before, after = message[: span.start].rstrip()[-1:], message[span.end :].lstrip()[:1]
+    return _QUOTES.get(before) == after
 
 
 def _substance(text: str) -> list[str]:
