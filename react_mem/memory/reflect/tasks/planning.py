@@ -185,8 +185,8 @@ def _schema(tools: Sequence[str]) -> dict[str, Any]:
     return object_schema(plan, "plan", "The steps of what the user wants.")
 
 
-# Proof that a step is done: an exact quote of the user or of a tool's result. A planner's word alone proves nothing. The
-# quote must be whole clauses of the conversation, since a fragment may say the opposite, and outside questions. Each
+# Proof that a step is done: an exact quote of the user or of a tool's result. A planner's word alone proves nothing.
+# A quote must be whole clauses of the conversation, since a fragment may say the opposite, and outside questions. Each
 # stretch of words proves one step only.
 
 Taken = Mapping[str, Sequence[Sequence[int]]]
