@@ -45,7 +45,7 @@ from react_mem.memory.retrieval.outline import (
 from react_mem.memory.rights import forgetting
 from react_mem.memory.rights.erasure import Erasure
 from react_mem.memory.rights.feedback import FeedbackCalls
-from react_mem.memory.rights.hidden import HiddenMemories
+from react_mem.memory.rights.hidden import HiddenCalls
 from react_mem.memory.rights.holdings_shown import ConversationViews, HoldingViews
 from react_mem.memory.rights.holds import LegalHolds
 from react_mem.memory.rights.portability import Portability
@@ -76,7 +76,7 @@ _Scope = TypeVar("_Scope", bound=ScopeStore)
 
 
 class MemoryFacade(
-    MemoryViews, ConversationViews, HoldingViews, FeedbackCalls, Erasure, HiddenMemories, LegalHolds, Portability
+    MemoryViews, ConversationViews, HoldingViews, FeedbackCalls, Erasure, HiddenCalls, LegalHolds, Portability
 ):
     """Memory on any LangGraph store, under one policy. Each scope is an attribute, such as `memory.semantic`.
 

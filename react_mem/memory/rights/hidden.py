@@ -88,7 +88,7 @@ async def hidden(store: BaseStore, user_id: str) -> list[HiddenMemory]:
 
 
 async def erase(store: BaseStore, user_id: str, id_: str) -> Receipt:
-    """Erase hidden memories for good, and return the receipt with its checks; errors as of `HiddenMemories.erase`."""
+    """Erase hidden memories for good, and return the receipt with its checks; errors as of `HiddenCalls.erase`."""
 
     async def step() -> tuple[tuple[Item, set[str]], list[Change]]:
         note = await _note(store, user_id, id_)
@@ -132,7 +132,7 @@ async def erase_due(store: BaseStore, user_id: str) -> tuple[list[Receipt], date
     return receipts, min(later, default=None)
 
 
-class HiddenMemories(FacadePart):
+class HiddenCalls(FacadePart):
     """The memories of an owner that are hidden and can be brought back."""
 
     async def hidden(self, user_id: str) -> list[HiddenMemory]:

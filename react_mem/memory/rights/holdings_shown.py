@@ -127,7 +127,7 @@ class ShownGraph(BaseModel):
 
 
 class HoldingViews(FacadePart):
-    """What an owner has beside memories and conversations: profile, waiting turns, skills, graph and usage."""
+    """Views beside memories and conversations: profile, waiting turns, skills, graph and usage."""
 
     async def show_profile(self, user_id: str) -> OwnersProfile:
         """Return a user's profile, field by field, with the messages that say each."""

@@ -186,8 +186,8 @@ def _schema(tools: Sequence[str]) -> dict[str, Any]:
 
 
 # Proof that a step is done: an exact quote of the user or of a tool's result. A planner's word alone proves nothing.
-# Its quote must be whole clauses of the conversation, since a fragment may say the opposite, and outside questions.
-# Each stretch of words proves one step only.
+# A quote must be whole clauses of the conversation, since a fragment may say the opposite, and outside questions. Each
+# stretch of words proves one step only.
 
 Taken = Mapping[str, Sequence[Sequence[int]]]
 """Words used as proof: by message id, pairs of the first word and the word after the last."""
