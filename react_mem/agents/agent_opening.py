@@ -17,8 +17,14 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
-from react_mem.agents.config import AgentConfig, available_agents, load_agent, load_agent_config
-from react_mem.agents.embedding import check_embedding, with_embedding_of
+from react_mem.agents.config import (
+    AgentConfig,
+    available_agents,
+    check_embedding,
+    load_agent,
+    load_agent_config,
+    with_embedding_of,
+)
 from react_mem.agents.resolve import AgentTool, CompileOptions, ResolvedAgent, build_agent, resolve_agent
 from react_mem.errors import AgentConfigError
 from react_mem.memory import StorageSettings

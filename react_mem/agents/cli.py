@@ -14,8 +14,7 @@ from dotenv import find_dotenv, load_dotenv
 from rich.console import Console
 from rich.text import Text
 
-from react_mem.agents.config import load_agent
-from react_mem.agents.embedding import with_embedding_of
+from react_mem.agents.config import load_agent, with_embedding_of
 from react_mem.agents.terminal.arguments import command_line
 from react_mem.agents.terminal.doctor_command import refuse_nothing, run_doctor
 from react_mem.agents.terminal.output import Terminal

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import re
 from collections.abc import Mapping
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
+from langgraph.store.base import BaseStore
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -23,9 +26,9 @@ from pydantic_core import ErrorDetails
 from react_mem.agents.models import EXTRACTIVE
 from react_mem.agents.standing_files import StandingInstructions
 from react_mem.errors import AgentConfigError, UnknownAgent
-from react_mem.memory import MemoryPolicy
+from react_mem.memory import MemoryPolicy, StorageSettings
 from react_mem.memory.records import read_yaml
-from react_mem.memory.runtime import BoundedLoader, ModelChoice, ModelEndpoint, in_place
+from react_mem.memory.runtime import BoundedLoader, ModelChoice, ModelEndpoint, embedding_of, in_place
 from react_mem.prompts import load_prompt
 from react_mem.tools.registry import check_tool_name, valid_names
 from react_mem.tools.routing.routes import SwitchSettings, as_switch_settings
@@ -104,7 +107,6 @@ class ModelsConfig(BaseModel, extra="forbid", frozen=True):
 
 
 def _read_prompt(value: Any) -> Any:
-    """Return the text of `{file: name}` from prompts/; other values unchanged."""
     if isinstance(value, dict):
         if set(value) != {"file"} or not isinstance(value["file"], str):
             raise ValueError("must be the prompt's text, or {file: name} for a file in prompts/")
@@ -354,7 +356,6 @@ def _fields_at(location: tuple[int | str, ...]) -> dict[str, Any] | None:
 
 
 def _model_at(location: tuple[int | str, ...]) -> type[BaseModel] | None:
-    """Return the model at a key path; None where there is none."""
     model: Any = AgentConfig
     for part in location:
         if get_origin(model) is dict:
@@ -387,3 +388,53 @@ def _below(fields: Mapping[str, Any]) -> dict[str, str]:
 
 def _is_model(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+log = logging.getLogger(__name__)
+
+
+def check_embedding(config: AgentConfig, store: BaseStore) -> None:
+    """Refuse a store with another embedding model than the agent's config names. Raises `AgentConfigError`.
+
+    `auto` takes any; a store of unknown model is taken with a warning.
+    """
+    wanted, served = config.models.embedding, embedding_of(store, config.models.embedding)
+    if wanted in ("auto", served):
+        return
+    if served is None:
+        log.warning(
+            "the agent %r has models.embedding: %s, which is not looked at: its store embeds by itself and does not "
+            "tell with what; write auto",
+            config.name,
+            wanted,
+        )
+        return
+    raise AgentConfigError(
+        f"the agent {config.name!r} has models.embedding: {wanted}, but its memories are embedded with {served}, and a "
+        f"store has one embedding model for all agents. Write auto, or set EMBEDDING_MODEL={wanted} and re-embed what "
+        f"is there: react-mem database reembed --to {wanted}"
+    )
+
+
+def with_embedding_of(config: AgentConfig, settings: StorageSettings) -> StorageSettings:
+    """Return settings with the embedding model of an agent's config; `auto` leaves them unchanged."""
+    if config.models.embedding == "auto":
+        return settings
+    return settings.model_copy(update={"embedding": config.models.embedding})
+
+
+async def check_served_embeddings(store: BaseStore) -> None:
+    """Log at the start of a server the agents with another embedding model than the store has.
+
+    They run nonetheless: an agent without memories to search loses nothing by it.
+    """
+    for name in await asyncio.to_thread(available_agents):
+        try:
+            config = await asyncio.to_thread(load_agent_config, name)
+        except AgentConfigError:
+            # said where agents are built
+            continue
+        try:
+            check_embedding(config, store)
+        except AgentConfigError as error:
+            log.error("%s", error)

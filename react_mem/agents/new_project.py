@@ -99,7 +99,6 @@ def package_name(name: str) -> str:
 
 
 def _ignored_folders() -> set[str]:
-    """Return the folders in the project's own `.gitignore`."""
     return {line.strip().strip("/").lower() for line in _source("gitignore").splitlines() if line.strip()}
 
 

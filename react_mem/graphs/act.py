@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import AIMessage, ToolMessage, convert_to_messages
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import TOOL_CALL_ERROR_TEMPLATE, ToolCallRequest
@@ -48,12 +49,10 @@ def make_act(tools: Sequence[BaseTool]) -> ToolNode:
         _tell(request, messages)
         return _on_the_way(result)
 
-    return ToolNode(tools, name="act", handle_tool_errors=_what_failed, awrap_tool_call=observe)
+    def failed(error: Exception) -> str:
+        return TOOL_CALL_ERROR_TEMPLATE.format(error=without_secrets(repr(error)[:MAX_ERROR_CHARS]))
 
-
-def _what_failed(error: Exception) -> str:
-    """Return LangGraph's text on a failed tool call, without secrets."""
-    return TOOL_CALL_ERROR_TEMPLATE.format(error=without_secrets(repr(error)[:MAX_ERROR_CHARS]))
+    return ToolNode(tools, name="act", handle_tool_errors=failed, awrap_tool_call=observe)
 
 
 def _messages(result: Result) -> list[ToolMessage]:
@@ -66,15 +65,12 @@ def _messages(result: Result) -> list[ToolMessage]:
     return [message for message in messages if isinstance(message, ToolMessage)]
 
 
-def _on_the_way(result: Result) -> Result:
+def _on_the_way(result: Any) -> Any:
     """Return a result without a jump to the model, which is called next anyway and would be called twice."""
     if isinstance(result, list):
-        return [part if isinstance(part, ToolMessage) else _without_jump(part) for part in result]
-    return result if isinstance(result, ToolMessage) else _without_jump(result)
-
-
-def _without_jump(command: Command[Any]) -> Command[Any]:
-    return replace(command, goto=()) if command.goto == "reason" and command.graph is None else command
+        return [_on_the_way(part) for part in result]
+    jumps = isinstance(result, Command) and result.goto == "reason" and result.graph is None
+    return replace(result, goto=()) if jumps else result
 
 
 def _tell(request: ToolCallRequest, messages: Sequence[ToolMessage]) -> None:
@@ -101,14 +97,8 @@ def after_tools(agent: ResolvedAgent, end: str) -> Callable[[AgentState], str]:
         # each answer of the model sets or clears it, where the agent has a schema
         if agent.response_format is not None and state.get("structured_response") is not None:
             return end
-        called = _last_called(state["messages"])
+        answers = (message for message in reversed(current_turn(state["messages"])) if isinstance(message, AIMessage))
+        called = {call["name"] for message in islice(answers, 1) for call in message.tool_calls}
         return end if called and called <= direct else "reason"
 
     return route
-
-
-def _last_called(messages: Sequence[AnyMessage]) -> set[str]:
-    for message in reversed(current_turn(messages)):
-        if isinstance(message, AIMessage):
-            return {call["name"] for call in message.tool_calls}
-    return set()

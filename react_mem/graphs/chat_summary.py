@@ -85,19 +85,17 @@ async def summarize(state: _Given, *, runtime: Runtime[ChatSummaryContext]) -> d
 
 def build_chat_summary(agents: Sequence[str] = ()) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the graph; its context offers `agents`, if given."""
-    graph = StateGraph(_Given, _offering(agents), input_schema=ChatSummaryRequest, output_schema=ChatSummary)
+    context: type[ChatSummaryContext] = ChatSummaryContext
+    if agents:
+        names = sorted(agents, key=lambda name: name != DEFAULT_AGENT)
+        offered = agent_property(names, "The agent whose model sums up.")
+        field: Any = Field(DEFAULT_AGENT, max_length=64, title="Agent", json_schema_extra=offered)
+        context = create_model(ChatSummaryContext.__name__, __base__=ChatSummaryContext, agent=(str, field))
+    graph = StateGraph(_Given, context, input_schema=ChatSummaryRequest, output_schema=ChatSummary)
     graph.add_node("summarize", summarize)
     graph.add_edge(START, "summarize")
     graph.add_edge("summarize", END)
     return graph.compile(name="chat_summary")
-
-
-def _offering(agents: Sequence[str]) -> type[ChatSummaryContext]:
-    if not agents:
-        return ChatSummaryContext
-    offered = agent_property(sorted(agents, key=lambda name: name != DEFAULT_AGENT), "The agent whose model sums up.")
-    field: Any = Field(DEFAULT_AGENT, max_length=64, title="Agent", json_schema_extra=offered)
-    return create_model(ChatSummaryContext.__name__, __base__=ChatSummaryContext, agent=(str, field))
 
 
 def checked(given: Any) -> ChatSummaryRequest:

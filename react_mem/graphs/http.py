@@ -26,7 +26,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.errors import LangGraphError
 
 from react_mem.agents.agent_opening import ConfiguredRunners
-from react_mem.agents.embedding import check_served_embeddings
+from react_mem.agents.config import check_served_embeddings
 from react_mem.errors import (
     AgentConfigError,
     ChoiceRefused,
@@ -141,10 +141,6 @@ class _NobodysType:
     """A type that no graph keeps."""
 
 
-def _is_news(record: logging.LogRecord) -> bool:
-    return _NobodysType.__name__ not in record.getMessage()
-
-
 def warn_of_lenient_threads() -> None:
     """Warn if a write to the database of the server's threads could run code here."""
     try:
@@ -153,11 +149,15 @@ def warn_of_lenient_threads() -> None:
         return
     # that it refuses is what is asked, and no news
     refusals = logging.getLogger("langgraph.checkpoint.serde.jsonplus")
-    refusals.addFilter(_is_news)
+
+    def is_news(record: logging.LogRecord) -> bool:
+        return _NobodysType.__name__ not in record.getMessage()
+
+    refusals.addFilter(is_news)
     try:
         lenient = isinstance(serialiser.loads_typed(serialiser.dumps_typed(_NobodysType())), _NobodysType)
     finally:
-        refusals.removeFilter(_is_news)
+        refusals.removeFilter(is_news)
     if lenient:
         log.warning(
             "this server builds whatever a row of its threads names: who can write to their database runs code here. "

@@ -1,4 +1,4 @@
-"""The nodes that make `react` remember: before the loop, within it and after it.
+"""The nodes that make `react` remember: before the loop, within it and after it; with a search of the web.
 
 A failing memory never fails a turn: the turn goes on as `react` would, and a `memory` event says what is missing.
 """
@@ -6,13 +6,16 @@ A failing memory never fails a turn: the turn goes on as `react` would, and a `m
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NotRequired
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
@@ -24,18 +27,16 @@ from react_mem.agents.resolve import ResolvedAgent, RunChoices
 from react_mem.graphs import events
 from react_mem.graphs.cards.memory_cards import RecalledMemories, TurnCards, recalled_memories
 from react_mem.graphs.reason import Reason, is_empty, require_input
-from react_mem.graphs.retrieve import not_searched, private_values, search_web
 from react_mem.graphs.schemas import current_turn
 from react_mem.graphs.switching import Switching, SwitchState
 from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps, with_note
-from react_mem.memory import MemoryQuery
+from react_mem.memory import MemoryQuery, MemoryScope, Profile, telemetry
 from react_mem.memory.context import (
     NOTICE,
     Frame,
     Layout,
     Section,
     WebAnswer,
-    WebSettings,
     Window,
     by_other_agents,
     is_delegated,
@@ -59,7 +60,7 @@ from react_mem.memory.runtime import (
     switched_off,
     withhold,
 )
-from react_mem.memory.turns import Identity, Recalled, TurnMemory, identify
+from react_mem.memory.turns import Identity, Recalled, TurnMemory, cause_of, identify
 from react_mem.tools.working_memory_tools import recall_step
 
 if TYPE_CHECKING:
@@ -90,12 +91,7 @@ def with_task(messages: Sequence[BaseMessage], notes: TaskNotes | None) -> list[
 class MemState(SwitchState):
     """The state of `react_mem`: every field beyond `AgentState` is private to it.
 
-    Args:
-        layout: Layout of this turn's prompt; None outside of a turn.
-        working_memory: The agent's notes on the steps of this turn; None before the first, and outside of a turn.
-        remembered: The id of the last message of the thread that memory has stored.
-        task: The conversation's task, with `tasks: {enabled: true}`.
-        recall_card: The memories in the prompt of this turn, with `cards: true`; None outside of a turn.
+    `remembered` is the id of the last stored message of the thread; the layout, the notes and the card are of the turn.
     """
 
     layout: NotRequired[Layout | None]
@@ -111,7 +107,12 @@ class MemoryNodes:
     def __init__(self, agent: ResolvedAgent) -> None:
         self._agent = agent
         self._policy = agent.config.memory
-        self._web = _web_search(self._policy.web)
+        self._web: WebSearch | None = None
+        if self._policy.web.enabled:
+            # loaded where it is used: most agents never search; and now, not in a turn, since it takes a moment
+            from react_mem.tools.web.search import web_search
+
+            self._web = web_search(self._policy.web)
         self._recalls = recall_step.name in {tool.name for tool in agent.tools}
         self._switching = Switching.of(agent, remembers=True)
         found = (self._switching.find_tools,) if self._switching and self._switching.find_tools else ()
@@ -147,7 +148,11 @@ class MemoryNodes:
         delegated = is_delegated(config, thread)
         retrieving = self._retrieve(frame, memory, state.get("remembered"), stores=not delegated)
         planner = None if memory.switched_off or delegated else memory.identity
-        planning = asyncio.create_task(self._plan(state, planner, runtime)) if self._tasks else None
+        planning = None
+        if self._tasks:
+            tell = partial(events.task, runtime.stream_writer)
+            beginning = self._tasks.begin(state["messages"], state.get("task"), planner, runtime.store, tell)
+            planning = asyncio.create_task(beginning)
         chosen: dict[str, Any] = {}
         favoured: tuple[str, ...] = ()
         milestone = False
@@ -219,19 +224,12 @@ class MemoryNodes:
         query.extra["tools"] = [tool.name for tool in self._agent.tools]
         return query
 
-    async def _plan(
-        self, state: MemState, identity: Identity | None, runtime: Runtime[AgentContext]
-    ) -> TaskNotes | None:
-        assert self._tasks is not None  # noqa: S101 - narrows for the type checker
-        tell = partial(events.task, runtime.stream_writer)
-        return await self._tasks.begin(state["messages"], state.get("task"), identity, runtime.store, tell)
-
     def _frame(self, thread: Sequence[AnyMessage], run: RunChoices) -> Frame:
         return Frame(
             thread=thread,
             policy=run.policy,
             window=Window.of(run.policy.context.window, run.model.model),
-            instructions=_words(run.instructions),
+            instructions=run.instructions if isinstance(run.instructions, str) else run.instructions.text,
             tool_tokens=self._tool_tokens + self._task_tokens,
             times=not capabilities_of(run.model.model).follows_instructions,
         )
@@ -253,7 +251,7 @@ class MemoryNodes:
         """
         layout = state.get("layout")
         laid_out = lay_out(state["messages"], layout, instructions, self._policy.context.message_chars)
-        said = [message for message in laid_out if not _is_noise(message)]
+        said = [message for message in laid_out if not (isinstance(message, HumanMessage) and is_empty(message))]
         noted = with_compressed_steps(said, state.get("working_memory"), layout["result_tokens"] if layout else None)
         return with_task(noted, state.get("task")) if self._tasks else noted
 
@@ -330,34 +328,22 @@ class MemoryNodes:
             )
             if cards is not None:
                 cards.show_kept()
-            await self._log_outcome(turns, thread, layout.get("offered", ()), steps, kind)
+            if self._policy.learning.skills != "off" and steps:
+                # an answer that the runtime gave in the model's place, such as that it stopped, is not a success
+                stopped = bool(thread[-1].additional_kwargs.get(NOTICE))
+                await record_turn(
+                    turns.memory,
+                    turns.user_id,
+                    session_id=turns.session_id,
+                    agent_id=turns.agent_id,
+                    turn_id=_turn_id(turns, thread),
+                    offered=layout.get("offered", ()),
+                    steps=steps,
+                    success=False if stopped else None,
+                    task_type=kind,
+                )
 
         return done | {"remembered": memory.mark(thread)} if await memory.end(turns, storing()) else done
-
-    async def _log_outcome(
-        self,
-        turns: Turns,
-        thread: Sequence[AnyMessage],
-        offered: Sequence[str],
-        steps: Sequence[Mapping[str, Any]],
-        task_type: str,
-    ) -> None:
-        """Count the outcome of the turn for the skills that it was offered."""
-        if self._policy.learning.skills == "off" or not steps:
-            return
-        # an answer that the runtime gave in the model's place, such as that it stopped, is not a success
-        stopped = bool(thread[-1].additional_kwargs.get(NOTICE))
-        await record_turn(
-            turns.memory,
-            turns.user_id,
-            session_id=turns.session_id,
-            agent_id=turns.agent_id,
-            turn_id=_turn_id(turns, thread),
-            offered=offered,
-            steps=steps,
-            success=False if stopped else None,
-            task_type=task_type,
-        )
 
 
 def _turn_id(turns: Turns, thread: Sequence[AnyMessage]) -> str:
@@ -365,18 +351,59 @@ def _turn_id(turns: Turns, thread: Sequence[AnyMessage]) -> str:
     return message_record_id(turns.session_id, asked)
 
 
-def _web_search(settings: WebSettings) -> WebSearch | None:
-    if not settings.enabled:
+# Web search before a turn's first answer, without the private parts of the question.
+
+log = logging.getLogger(__name__)
+
+
+async def search_web(
+    web: WebSearch,
+    question: str,
+    profile: dict[str, str],
+    models: Sequence[BaseChatModel],
+    writer: StreamWriter,
+) -> WebAnswer:
+    """Search the web if the question asks for it, and report the result on the stream.
+
+    `profile` has private values by field, which must not leave the house; `models` decide where words do not.
+    """
+    try:
+        answer = await web.search(question, profile_values=profile, models=models, now=datetime.now(UTC))
+    except Exception as error:
+        # it has failures of its own for everything it meets; this is one nobody has thought of
+        # without what it says: that may be content
+        log.warning("the web is not searched for this turn: %s", type(error).__name__)
+        telemetry.count("degradations", part="web_search")
+        answer = WebAnswer(missing={"search": f"it failed ({type(error).__name__})"})
+    if answer.trigger != "none" or answer.missing:
+        urls = [page.url for page in answer.pages]
+        events.tell(
+            writer, "search", trigger=answer.trigger, query=answer.query, urls=urls, missing=dict(answer.missing)
+        )
+    return answer
+
+
+async def private_values(turns: Turns, recalled: Recalled) -> dict[str, str] | None:
+    """Return the user's private values from the profile; None if the profile cannot be read."""
+    if not recalled.read:
         return None
-    # loaded where it is used: most agents never search; and now, not in a turn, since it takes a moment
-    from react_mem.tools.web.search import web_search
+    if not turns.memory.policy.recall.profile:
+        # not in the prompt, but private all the same
+        try:
+            async with asyncio.timeout(turns.memory.policy.recall.timeout):
+                profile = await turns.memory.profile.get_profile(turns.user_id)
+        except Exception as error:
+            log.warning("the profile cannot be read: %s", cause_of(error))
+            return None
+        return {} if profile is None else profile.known_values()
+    profiles = (item.payload for item in recalled.results if item.scope is MemoryScope.PROFILE)
+    found = next((payload for payload in profiles if payload.get("fields")), None)
+    return {} if found is None else Profile.from_value(found).known_values()
 
-    return web_search(settings)
 
-
-def _is_noise(message: BaseMessage) -> bool:
-    return isinstance(message, HumanMessage) and is_empty(message)
-
-
-def _words(prompt: str | SystemMessage) -> str:
-    return prompt if isinstance(prompt, str) else prompt.text
+def not_searched(writer: StreamWriter) -> WebAnswer:
+    """Report that the web is not searched, because private values are unknown."""
+    telemetry.count("degradations", part="web_search")
+    missing = {"privacy": "memory cannot be read, so nobody knows what is private in the question"}
+    events.tell(writer, "search", trigger="none", query="", urls=[], missing=missing)
+    return WebAnswer(missing=missing)

@@ -247,7 +247,6 @@ class _TokenWatch(AsyncCallbackHandler):
 
 
 def _stood_in(thread: Sequence[AnyMessage]) -> str | None:
-    """Return the name of the last stand-in of this turn."""
     answers = (message for message in reversed(current_turn(thread)) if isinstance(message, AIMessage))
     last = next(answers, None)
     return last.additional_kwargs.get(ANSWERED_BY) if last else None

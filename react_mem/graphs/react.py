@@ -14,9 +14,8 @@ from typing_extensions import Unpack
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import CompileOptions, ResolvedAgent
 from react_mem.graphs.act import after_tools, make_act
-from react_mem.graphs.compiling import compile_graph
 from react_mem.graphs.reason import Reason, after_reason, is_empty, require_input
-from react_mem.graphs.schemas import AgentState, Schemas
+from react_mem.graphs.schemas import AgentState, Schemas, compile_graph
 from react_mem.graphs.switching import Switching, SwitchState
 from react_mem.memory.runtime import Metering
 
@@ -61,14 +60,12 @@ class _SwitchNodes:
         self._reason = Reason(agent, compose, switching.offered, lambda state: False)
 
     async def switch(self, state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Choose the tools of the turn."""
         require_input(state["messages"])
         await Metering.of(self._policy, runtime).admit()
         choice = await self._switching.choose(state["messages"], runtime)
         return self._switching.update(choice)
 
     async def reason(self, state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Call the model; read-only tools may run ahead at the same time."""
         answer = partial(self._reason, state, runtime=runtime)
         return await self._switching.beside(state, answer)
 

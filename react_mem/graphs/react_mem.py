@@ -12,27 +12,21 @@ from typing_extensions import Unpack
 
 from react_mem.agents.resolve import MOST_SUPERSTEPS, CompileOptions, ResolvedAgent
 from react_mem.graphs.act import after_tools, make_act
-from react_mem.graphs.compiling import compile_graph
 from react_mem.graphs.memory_nodes import MemoryNodes, MemState
 from react_mem.graphs.reason import after_reason
-from react_mem.graphs.schemas import Schemas
+from react_mem.graphs.schemas import Schemas, compile_graph
 
 
 class _RememberingGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """Compiled graph in which a caller's `recursion_limit` allows as many calls of tools as it does under `react`."""
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        """Stream a run."""
-        return super().astream(input, _with_own_steps(config), **options)
-
-
-def _with_own_steps(config: RunnableConfig | None) -> RunnableConfig | None:
-    """Count memory's supersteps on top of a limit: one for each round of tools, and two for the turn."""
-    limit = (config or {}).get("recursion_limit", MOST_SUPERSTEPS)
-    if config is None or limit < 1 or limit >= MOST_SUPERSTEPS:
-        return config
-    rounds, rest = divmod(limit - 1, 2)
-    return {**config, "recursion_limit": 3 + 3 * rounds + rest}
+        """Stream a run, memory's supersteps beyond the limit: one for each round of tools, and two for the turn."""
+        limit = (config or {}).get("recursion_limit", MOST_SUPERSTEPS)
+        if config is not None and 1 <= limit < MOST_SUPERSTEPS:
+            rounds, rest = divmod(limit - 1, 2)
+            config = {**config, "recursion_limit": 3 + 3 * rounds + rest}
+        return super().astream(input, config, **options)
 
 
 def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:

@@ -156,7 +156,9 @@ class Reason:
     ) -> dict[str, Any]:
         response = with_call_ids(response)
         replies, structured = output.read(response) if output else ([], None)
-        replies += [_unreadable(call) for call in response.invalid_tool_calls]
+        for bad in response.invalid_tool_calls:
+            text = _UNREADABLE_CALL.format(name=bad.get("name") or "a tool", error=_cause(bad))
+            replies.append(ToolMessage(text, tool_call_id=bad["id"], name=bad.get("name") or "", status="error"))
         answered = {reply.tool_call_id for reply in replies if isinstance(reply, ToolMessage)}
         wanted = [call for call in response.tool_calls if call["id"] not in answered]
         writer = runtime.stream_writer
@@ -172,12 +174,10 @@ class Reason:
             events.tell(writer, "thought", text=thought)
         if done:
             if structured is None and not response.text.strip():
-                response = response.model_copy(
-                    update={
-                        "content": _empty_answer(response),
-                        "additional_kwargs": {**response.additional_kwargs, NOTICE: True},
-                    }
-                )
+                ended = response.response_metadata.get("finish_reason")
+                text = _EMPTY_ANSWER.format(reason=f": {ended}" if ended and ended != "stop" else "").strip()
+                marks = {**response.additional_kwargs, NOTICE: True}
+                response = response.model_copy(update={"content": text, "additional_kwargs": marks})
             events.tell(writer, "answer", text=response.text or str(structured))
             telemetry.turn_answered([*current_turn(messages), response])
         for call in wanted:
@@ -234,14 +234,9 @@ def _sendable(message: BaseMessage) -> BaseMessage:
     """Return a message in valid Unicode: half an emoji, as a cut string leaves it, would fail in a client."""
     message = as_said(message)
     fields = ("content", "tool_calls") if isinstance(message, AIMessage) else ("content",)
-    clean = {field: storable(getattr(message, field)) for field in fields}
-    changed = {field: value for field, value in clean.items() if value != getattr(message, field)}
+    given = {field: getattr(message, field) for field in fields}
+    changed = {field: clean for field, value in given.items() if (clean := storable(value)) != value}
     return message.model_copy(update=changed) if changed else message
-
-
-def _unreadable(call: Any) -> ToolMessage:
-    text = _UNREADABLE_CALL.format(name=call.get("name") or "a tool", error=_cause(call))
-    return ToolMessage(text, tool_call_id=call["id"], name=call.get("name") or "", status="error")
 
 
 def _cause(call: Any) -> str:
@@ -249,7 +244,6 @@ def _cause(call: Any) -> str:
 
 
 def _reason_to_stop(response: AIMessage, messages: Sequence[AnyMessage], limit: int) -> str | None:
-    """Return why the model is not called again, or None if it is."""
     tools = ", ".join(dict.fromkeys(str(call["name"]) for call in [*response.tool_calls, *response.invalid_tool_calls]))
     repeats = _in_a_row(_calls(response), messages, _calls)
     if repeats >= MAX_REPEATS:
@@ -286,8 +280,3 @@ def _stopped(response: AIMessage, messages: Sequence[AnyMessage], text: str) -> 
     # said by us, not by the model: it is not part of the dialogue to remember
     marks = {NOTICE: True}
     return AIMessage(text.strip(), name=response.name, additional_kwargs=marks, usage_metadata=response.usage_metadata)
-
-
-def _empty_answer(response: AIMessage) -> str:
-    reason = response.response_metadata.get("finish_reason")
-    return _EMPTY_ANSWER.format(reason=f": {reason}" if reason and reason != "stop" else "").strip()

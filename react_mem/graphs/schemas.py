@@ -1,14 +1,16 @@
-"""Schemas of a graph: the state that both managers share, and the fields that a caller adds."""
+"""Schemas of a graph: the state that both managers share, and the fields that a caller adds; its compilation."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
 from typing import Annotated, Any, NotRequired, Required, get_args, get_origin, get_type_hints
 
 from langchain.agents import AgentState as LangChainState
 from langchain.agents.middleware.types import OmitFromSchema
+from langchain.agents.structured_output import AutoStrategy, ProviderStrategy, ToolStrategy
 from langchain_core.messages import (
     AIMessage,
     AnyMessage,
@@ -21,9 +23,16 @@ from langchain_core.messages import (
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.channels import DeltaChannel
 from langgraph.channels.base import BaseChannel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import START, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
-from typing_extensions import TypedDict, is_typeddict
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt import ToolCallTransformer
+from langgraph.types import Checkpointer
+from pydantic import BaseModel
+from typing_extensions import TypedDict, Unpack, is_typeddict
 
+from react_mem.agents.resolve import CompileOptions, ResolvedAgent
 from react_mem.errors import StateSchemaError
 from react_mem.graphs.cards.memory_cards import Cards
 from react_mem.memory.context import derived_id, is_users
@@ -58,13 +67,13 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
             [given] = given
         messages = convert_to_messages([_restored(message) for message in given])
         # every message has an id of its own by now, so that there are as many ids as messages
-        for place, message in enumerate(messages, start=len(taken)):
-            if message.id:
-                fresh.append(message)
-            else:
-                id_ = _following_id(message, taken) if is_input else _replayable_id(place, message, taken)
-                fresh.append(message.model_copy(update={"id": id_}))
-            taken[fresh[-1].id] = None
+        for place, given_message in enumerate(messages, start=len(taken)):
+            message = given_message
+            if not message.id:
+                id_ = next(id_ for id_ in _ids(place, message, taken, is_input=is_input) if id_ not in taken)
+                message = message.model_copy(update={"id": id_})
+            fresh.append(message)
+            taken[message.id] = None
         if any(isinstance(message, RemoveMessage) for message in messages):
             # what it removes has to be there, and to make place for what comes
             state = _merged(state, fresh)
@@ -130,20 +139,13 @@ def _restored(message: Any) -> Any:
     return restored
 
 
-def _following_id(message: BaseMessage, taken: dict[str | None, None]) -> str:
-    candidate = derived_id(message, next(reversed(taken), ""))
-    while candidate in taken:
-        candidate = derived_id(message, candidate)
-    return candidate
-
-
-def _replayable_id(place: int, message: BaseMessage, taken: Mapping[str | None, None]) -> str:
-    name = f"{place}:{message.type}:{message.content}"
-    candidate = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
-    while candidate in taken:
+def _ids(place: int, message: BaseMessage, taken: dict[str | None, None], *, is_input: bool) -> Iterator[str]:
+    """Yield the ids that replay alike for a message without one, until one is free."""
+    last, name = next(reversed(taken), ""), f"{place}:{message.type}:{message.content}"
+    while True:
+        last = derived_id(message, last) if is_input else str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+        yield last
         name += "'"
-        candidate = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
-    return candidate
 
 
 # A plain messages channel rewrites the whole history at every step. docs/benchmarks.md has what that takes.
@@ -267,3 +269,80 @@ def _check_messages(schema: type, hint: Any) -> None:
                 f"{schema.__name__} merges `messages` with {mark!r}; the thread is kept as add_messages does it. Leave "
                 "`messages` as it is in langchain's AgentState."
             )
+
+
+# Types that a graph keeps in its threads: a strict checkpointer builds no others from what is stored.
+
+
+def strict_for(checkpointer: Checkpointer, annotations: Iterable[Any]) -> Checkpointer:
+    """Return a checkpointer that also builds the types in the annotations of a graph's state."""
+    if not isinstance(checkpointer, BaseCheckpointSaver):
+        return checkpointer
+    found: dict[Any, None] = {}
+    for annotation in annotations:
+        _collect(annotation, found)
+    kept = {
+        (one.__module__, one.__name__)
+        for one in found
+        if issubclass(one, BaseModel | Enum) or is_dataclass(one) or hasattr(one, "_fields")
+    }
+    return checkpointer.with_allowlist(kept) if kept else checkpointer
+
+
+def _collect(annotation: Any, found: dict[Any, None]) -> None:
+    """Add the classes in an annotation, and in the fields of these classes."""
+    if isinstance(annotation, AutoStrategy | ToolStrategy | ProviderStrategy):
+        annotation = annotation.schema
+    for part in get_args(annotation):
+        _collect(part, found)
+    if not isinstance(annotation, type) or annotation in found:
+        return
+    found[annotation] = None
+    for hint in _fields_of(annotation):
+        _collect(hint, found)
+
+
+def _fields_of(declared: type) -> Iterable[Any]:
+    if issubclass(declared, BaseModel):
+        return [field.annotation for field in declared.model_fields.values()]
+    if not (is_typeddict(declared) or is_dataclass(declared) or hasattr(declared, "_fields")):
+        return ()
+    try:
+        return get_type_hints(declared).values()
+    except (NameError, TypeError):  # annotations that cannot be resolved here
+        return [field.type for field in fields(declared)] if is_dataclass(declared) else ()
+
+
+_PROJECTIONS: list[Any] = [ToolCallTransformer]
+try:
+    from langchain.agents._subagent_transformer import SubagentTransformer
+except ImportError:
+    # private to LangChain: a version without it still runs every agent, and its streams do not tell subagents apart
+    pass
+else:
+    _PROJECTIONS.append(SubagentTransformer)
+
+
+def compile_graph(
+    graph: StateGraph[Any, Any, Any, Any],
+    schemas: Schemas,
+    agent: ResolvedAgent,
+    manager: str,
+    **options: Unpack[CompileOptions],
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Compile a manager's graph, whose checkpointer builds the types of the agent's answers and state.
+
+    Its streams of events by version 3 show tool calls and subagents apart, its stream of values shows the fields that
+    both managers share; private fields are in the checkpoint all the same.
+    """
+    compiled = graph.compile(
+        strict_for(options.get("checkpointer"), (agent.state_schema, agent.response_format)),
+        store=options.get("store"),
+        interrupt_before=options.get("interrupt_before"),
+        interrupt_after=options.get("interrupt_after"),
+        transformers=[*_PROJECTIONS, *options.get("transformers", ())],
+        name=agent.name or manager,
+    )
+    compiled.nodes[START].mapper = as_input
+    compiled.stream_channels = list(schemas.state.__annotations__)
+    return compiled

@@ -32,7 +32,7 @@ from react_mem.graphs.schemas import AgentInput, AgentOutput, AgentState
 from react_mem.memory import Document, MemoryResultItem, MemoryScope, telemetry
 from react_mem.memory.context import text_of
 from react_mem.memory.records import record_id
-from react_mem.memory.runtime import AgentRunner, Metering, Turns, record_turn, withhold
+from react_mem.memory.runtime import AgentRunner, Metering, record_turn, withhold
 from react_mem.memory.turns import AgentMemory, TurnMemory, scrub
 
 FLOW = "smart_buyer"
@@ -78,15 +78,9 @@ def place_order(product_id: str, reservation: str) -> dict[str, Any]:
 
 
 class BuyState(AgentState):
-    """The state of the flow.
+    """The state of the flow: the tools to use, the skills offered, documents read, values known, and the steps so far.
 
-    Args:
-        plan: The names of the tools, in order.
-        offered: The ids of the skills that were found.
-        read: Texts of documents on the request.
-        asked: The price of the model's plan; None without one.
-        known: Values so far, by the names of arguments.
-        steps: Steps so far: `action`, `arguments`, `observation`, `error`, `latency` and `cost` each.
+    `asked` is the price of the model's plan; None without one.
     """
 
     plan: NotRequired[list[str]]
@@ -181,21 +175,6 @@ class Buyer:
         """Return the next node."""
         return "report" if state["steps"][-1]["error"] or len(state["steps"]) == len(state["plan"]) else "act"
 
-    async def _outcome(self, turns: Turns, state: BuyState) -> None:
-        asked, success = state["messages"][-1], bool(state["known"].get("order"))
-        await record_turn(
-            turns.memory,
-            turns.user_id,
-            session_id=turns.session_id,
-            agent_id=self.agent_id,
-            turn_id=str(asked.id),
-            offered=state["offered"],
-            steps=state["steps"],
-            success=success,
-            task_type=FLOW,
-            goal=text_of(asked),
-        )
-
     async def report(self, state: BuyState, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Answer, and log the outcome of the request."""
         ordered, last = state["known"].get("order"), state["steps"][-1]
@@ -210,7 +189,20 @@ class Buyer:
                 if runtime.server_info is None:
                     # a server has a worker for all agents
                     self._buyer.work.ensure(turns.memory.store)
-                await memory.end(turns, self._outcome(turns, state))
+                asked = state["messages"][-1]
+                outcome = record_turn(
+                    turns.memory,
+                    turns.user_id,
+                    session_id=turns.session_id,
+                    agent_id=self.agent_id,
+                    turn_id=str(asked.id),
+                    offered=state["offered"],
+                    steps=state["steps"],
+                    success=bool(ordered),
+                    task_type=FLOW,
+                    goal=text_of(asked),
+                )
+                await memory.end(turns, outcome)
         return {"messages": [AIMessage(answer)]}
 
 
@@ -240,7 +232,6 @@ def shipped_buyer() -> CompiledStateGraph[Any, Any, Any, Any]:
 
 
 async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run a tool; return the step, and the values that it returned."""
     arguments = {name: known[name] for name in one.args if name in known}
     started = time.perf_counter()
     try:
@@ -260,7 +251,6 @@ async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], di
 
 
 def _told(state: BuyState) -> list[str]:
-    """Return the documents on the ordered product."""
     name = str(state["known"].get("order", "")).partition("-")[0]
     return [text for text in state.get("read", ()) if name and text.lower().startswith(name)]
 

@@ -72,7 +72,8 @@ class Prefetch:
         running = {_key(call): asyncio.create_task(self._run(call)) for call in calls}
         try:
             update = await answer()
-            asked = {_key(call) for call in _asked(update)} & running.keys()
+            said = next((m for m in update.get("messages", ()) if isinstance(m, AIMessage)), None)
+            asked = {_key(call) for call in said.tool_calls} & running.keys() if said else set()
             # begun earlier, it is there earlier than if it began now
             results = await asyncio.gather(*(running[key] for key in asked))
             return update, {key: result for key, result in zip(asked, results, strict=True) if result is not None}
@@ -85,16 +86,12 @@ class Prefetch:
         try:
             async with asyncio.timeout(self._seconds):
                 said = await self._node.ainvoke([call], get_config())
-            return _result(said)
+            messages = said.get("messages") if isinstance(said, dict) else None
+            # a tool that also changes the state has no message alone
+            return messages[0] if messages and isinstance(messages[0], ToolMessage) else None
         except Exception as error:  # whatever the tool raises
             log.debug("%s did not run ahead: %s", call["name"], type(error).__name__)
             return None
-
-
-def _result(said: Any) -> ToolMessage | None:
-    """Return the message of a tool; None if the tool also changes the state."""
-    messages = said.get("messages") if isinstance(said, dict) else None
-    return messages[0] if messages and isinstance(messages[0], ToolMessage) else None
 
 
 def from_ahead(request: ToolCallRequest) -> ToolMessage | None:
@@ -116,11 +113,6 @@ async def _measured(
     return result
 
 
-def _asked(update: Mapping[str, Any]) -> list[ToolCall]:
-    answer = next((m for m in update.get("messages", ()) if isinstance(m, AIMessage)), None)
-    return answer.tool_calls if answer else []
-
-
 def _key(call: ToolCall) -> str:
     return f"{call['name']} {json.dumps(call['args'], sort_keys=True, ensure_ascii=False, default=str)}"
 
@@ -132,16 +124,12 @@ _SHORT = 3
 """Content words up to which a message is read together with the one before it: "and tomorrow?"."""
 
 _MAX_STEP = 200
-"""Maximum characters of a step's purpose."""
 
 
 class Switching:
     """The switching engine of one agent. Building reads files, so not on an event loop.
 
-    Attributes:
-        find_tools: The tool by which the model finds further tools; None where it is offered all.
-        most_tokens: Maximum tokens of a choice in a prompt.
-        limits: True if layers that are not chosen show their best only.
+    Without `find_tools` the model is offered all tools; with `limits`, layers that are not chosen show their best only.
     """
 
     def __init__(self, agent: ResolvedAgent, *, layers: bool) -> None:
@@ -313,7 +301,6 @@ def _line(suggested: Sequence[Mapping[str, Any]], request: str) -> str:
 
 
 def _called_before(thread: Sequence[AnyMessage]) -> list[str]:
-    """Return the tools that the turn before called, the latest first."""
     before = current_turn(thread[: len(thread) - len(current_turn(thread))])
     called = [call["name"] for message in before if isinstance(message, AIMessage) for call in message.tool_calls]
     return list(dict.fromkeys(reversed(called)))
@@ -334,13 +321,9 @@ def _found(messages: Sequence[AnyMessage]) -> list[str]:
 
 
 class SwitchState(AgentState):
-    """The state with a choice of tools.
+    """The state with a choice of tools: `selected_tools` is None for all, and `likely_tools` may run ahead.
 
-    Args:
-        selected_tools: The names of the chosen tools, the most likely first; None for all.
-        likely_tools: Likely tools, the most likely first, where some may run ahead.
-        suggestions: Next steps: `tool`, `text`, `after` and `times`, as in the event `suggestion`.
-        prefetched: Results of tools that ran ahead and were then called, by call; None but in the step that uses them.
+    `prefetched` has results of tools that ran ahead and were then called, by call, in the step that uses them alone.
     """
 
     selected_tools: NotRequired[list[str] | None]

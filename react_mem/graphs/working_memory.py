@@ -118,7 +118,6 @@ def digest(goal: str, steps: Sequence[LoggedStep], count: int, max_chars: int) -
 
 
 def _used_later(steps: Sequence[LoggedStep]) -> list[_Terms]:
-    """Return, for each step, the terms of the steps after it."""
     terms = _Terms()
     found: list[_Terms] = []
     for step in reversed(steps):
@@ -144,7 +143,6 @@ class _Note:
         self._mark = "error: " if step["error"] else ""
 
     def line(self, head: int, extra: int) -> tuple[str, bool]:
-        """Return the line, and true if it leaves something out."""
         thought, cut_thought = self._thought.excerpt(head, 0)
         call, cut_call = self._call.excerpt(max(head, _MIN_CALL_CHARS), 0)
         result, cut_result = self._result.excerpt(head, extra)

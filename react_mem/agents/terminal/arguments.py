@@ -6,7 +6,7 @@ import argparse
 import re
 from datetime import date, datetime, time
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from react_mem.integrations.importers.import_memories import IMPORTED_SYSTEMS
 from react_mem.integrations.quality import QUALITY_CHECKS
@@ -15,7 +15,6 @@ from react_mem.memory import MemoryScope
 from react_mem.tools.registry import valid_names
 
 FORMATS = ("html", "json")
-"""Formats of `react-mem memory graph`."""
 
 
 _RUNS = {
@@ -26,23 +25,19 @@ _RUNS = {
         "import_command": ("import", "skills", "mcp"),
         "memory": ("memory", "context"),
         "doctor_command": ("users",),
-        "database_command": ("worker", "database", "keys", "maintain"),
-        "records_commands": ("audit", "receipt", "retention", "hold"),
+        "records_commands": ("worker", "database", "keys", "maintain", "audit", "receipt", "retention", "hold"),
     }.items()
     for command in commands
 }
 """Functions of the commands; each module is imported when one of its commands runs."""
 
 
-class _Option(NamedTuple):
-    """An option or argument of commands: its name, and the settings of `add_argument`."""
-
-    name: str
-    settings: dict[str, Any]
+_Option: TypeAlias = tuple[str, dict[str, Any]]
+"""An option or argument of commands: its name, and the settings of `add_argument`."""
 
 
 def _option(name: str, help: str, **settings: Any) -> _Option:
-    return _Option(name, {"help": help, **settings})
+    return name, {"help": help, **settings}
 
 
 def _flag(name: str, help: str) -> _Option:
@@ -186,8 +181,8 @@ def _added(
 ) -> argparse.ArgumentParser:
     """Add a command, or a verb of one, with its options; a verb runs as its command does if `run` is not given."""
     parser: argparse.ArgumentParser = parsers.add_parser(name, help=help)
-    for option in options:
-        parser.add_argument(option.name, **option.settings)
+    for option, settings in options:
+        parser.add_argument(option, **settings)
     parser.set_defaults(**defaults, **({"run": run} if run else {}))
     return parser
 
@@ -412,4 +407,3 @@ _RESTORE = _flag(
     "of an export: keep whose words it says they are; for a backup that nobody else has had in hand",
 )
 _IMPORTING = (_AGENT, _DRY_RUN, _JSON, _QUIET, _RESTORE)
-"""Options of both imports."""

@@ -38,8 +38,7 @@ _LOOK = 0.2
 class LoopThread:
     """Event loop in a thread of its own, which runs coroutines for the main thread one by one; a context manager.
 
-    The main thread waits for keys and receives Ctrl-C. With the loop there too, extraction behind a turn would stand
-    still between two turns, and exceed its time limits.
+    The main thread waits for keys and Ctrl-C, while extraction behind a turn goes on between two turns.
     """
 
     def __init__(self) -> None:
@@ -102,9 +101,7 @@ HELP = (
 _VERDICTS: dict[str, Literal[-1, 1]] = {"/good": 1, "/bad": -1}
 
 _SHOWN = 100
-"""Memories of a kind that /memory lists."""
 _ECHO = 1_000
-"""Characters of a piped message that are repeated."""
 _SPEECH_COLUMN = 8  # of "memory  "
 _MEMORY_COLUMN = 21  # of "  2026-01-31 episode "
 
@@ -184,7 +181,6 @@ class _Chat:
         self._console.print()
 
     def _read(self) -> str | None:
-        """Return the next line, stripped; None where the user leaves."""
         try:
             if self._prompt is not None:
                 return self._prompt.read("you".ljust(_SPEECH_COLUMN)).strip()
@@ -227,7 +223,9 @@ class _Chat:
         if line == "/memory":
             await self._show_memory(agent)
         elif line == "/threads":
-            await self._show_threads(agent)
+            for held in (await _memory(agent).dialog.conversations(self._user_id))[:_SHOWN]:
+                about = one_line(held.about, max(self._console.width - 26, 10))
+                self._console.say(f"  {held.last:%Y-%m-%d %H:%M}  {held.id[:8]}  {about}", "dim")
         elif line == "/new":
             await sessions.end(thread_id)
             thread_id = await sessions.new()
@@ -273,11 +271,6 @@ class _Chat:
         counts = "more" if score > 0 else "less"
         said = f"noted: {report.memories} memories count {counts}" if report.memories else "noted"
         self._console.say(said, "dim")
-
-    async def _show_threads(self, agent: Agent) -> None:
-        for held in (await _memory(agent).dialog.conversations(self._user_id))[:_SHOWN]:
-            about = one_line(held.about, max(self._console.width - 26, 10))
-            self._console.say(f"  {held.last:%Y-%m-%d %H:%M}  {held.id[:8]}  {about}", "dim")
 
     async def _show_memory(self, agent: Agent) -> None:
         facade = _memory(agent, MemoryPolicy.model_validate({"recall": {"max_memories": _SHOWN}}))

@@ -11,13 +11,14 @@ import subprocess
 import sys
 import uuid
 from pathlib import Path
+from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from rich.text import Text
 
 from react_mem.agents.agent_opening import open_agent
-from react_mem.agents.config import AgentConfig, load_agent_config
+from react_mem.agents.config import load_agent_config
 from react_mem.agents.new_project import write_project
 from react_mem.agents.terminal.output import Terminal
 from react_mem.agents.terminal.render import Agent, Sessions, TurnProgress, TurnView, run_turn
@@ -55,7 +56,7 @@ def run_demo(arguments: argparse.Namespace, settings: StorageSettings, console: 
     Returns the exit code: 0 if the second conversation used the memories of the first.
     """
     if arguments.conversation is not None:
-        return asyncio.run(_hold_stored(arguments.conversation, arguments.user, settings, console))
+        return asyncio.run(_hold(arguments.conversation, arguments.user, console, settings=settings))
     # a user of its own, so that what you told the agent before neither helps nor harms
     user_id = f"demo-{uuid.uuid4().hex[:8]}"
     if settings.database_url is None and not has_embedded_server():
@@ -67,17 +68,8 @@ def run_demo(arguments: argparse.Namespace, settings: StorageSettings, console: 
         if console.abandoned:
             return 1
         # -P: a folder `agents` where the user stands is not ours
-        part = [
-            sys.executable,
-            "-P",
-            "-m",
-            "react_mem.agents.entry",
-            "demo",
-            "--conversation",
-            str(number),
-            "--user",
-            user_id,
-        ]
+        ours = [sys.executable, "-P", "-m", "react_mem.agents.entry"]
+        part = [*ours, "demo", "--conversation", str(number), "--user", user_id]
         done = subprocess.run(part, check=False)  # noqa: S603 - our own module
         if done.returncode:
             return done.returncode
@@ -91,15 +83,9 @@ def _in_this_process(user_id: str, console: Terminal) -> int:
     console.whereabouts(load_agent_config(AGENT), _IN_MEMORY)
     console.print()
     store, checkpointer = InMemoryStore(), InMemorySaver()
-
-    async def hold(number: int) -> int:
-        config = await asyncio.to_thread(_config)
-        async with open_agent(config, store=store, checkpointer=checkpointer) as agent:
-            return await _hold(number, user_id, agent, console)
-
     for number in range(1, len(CONVERSATIONS) + 1):
         console.rule(f"Conversation {number}")
-        if code := asyncio.run(hold(number)):
+        if code := asyncio.run(_hold(number, user_id, console, store=store, checkpointer=checkpointer)):
             return code
     console.rule()
     console.print("The second conversation knew what the first was told.")
@@ -108,20 +94,15 @@ def _in_this_process(user_id: str, console: Terminal) -> int:
     return 0
 
 
-async def _hold_stored(number: int, user_id: str, settings: StorageSettings, console: Terminal) -> int:
-    config = await asyncio.to_thread(_config)
-    async with open_agent(config, settings=settings) as agent:
-        return await _hold(number, user_id, agent, console)
-
-
-def _config() -> AgentConfig:
-    config = load_agent_config(AGENT)
+async def _hold(number: int, user_id: str, console: Terminal, **opening: Any) -> int:
+    config = await asyncio.to_thread(load_agent_config, AGENT)
     # what is stored is to be seen before the next message
     memory = config.memory.model_copy(update={"extraction": {"mode": "inline"}})
-    return config.model_copy(update={"memory": memory})
+    async with open_agent(config.model_copy(update={"memory": memory}), **opening) as agent:
+        return await _talk(number, user_id, agent, console)
 
 
-async def _hold(number: int, user_id: str, agent: Agent, console: Terminal) -> int:
+async def _talk(number: int, user_id: str, agent: Agent, console: Terminal) -> int:
     outcome = TurnProgress()
     last = number == len(CONVERSATIONS)
     code = 1

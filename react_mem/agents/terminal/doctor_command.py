@@ -12,8 +12,7 @@ from importlib.metadata import version
 
 from rich.text import Text
 
-from react_mem.agents.config import load_agent
-from react_mem.agents.embedding import with_embedding_of
+from react_mem.agents.config import load_agent, with_embedding_of
 from react_mem.agents.models import EXTRACTIVE, explain_model_error, load_chat_model, resolve_chat_spec
 from react_mem.agents.terminal.output import Terminal, place_in_words, printable
 from react_mem.errors import MemoryCommandError, ReactMemError
@@ -104,7 +103,6 @@ async def run_doctor(arguments: argparse.Namespace, console: Terminal) -> int:
 
 
 async def _database(settings: StorageSettings) -> dict[str, str]:
-    """Return the lines on the database and its content."""
     off = {
         "encryption": await asyncio.to_thread(settings.master_key) is None and "MEMORY_ENCRYPTION_KEY is not set",
         "audit log": not settings.audit and "MEMORY_AUDIT is not 1",
@@ -151,7 +149,6 @@ async def _silent(lines: dict[str, str]) -> list[str]:
 
 
 def _in_words(counts: Mapping[str, int]) -> str:
-    """Return users with their numbers of memories, the first of many."""
     found = [f"{printable(user)} ({count})" for user, count in counts.items()]
     named = found[:_NAMED]
     return ", ".join([*named, *([f"{len(found) - _NAMED} more"] if len(found) > _NAMED else [])])

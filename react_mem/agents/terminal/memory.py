@@ -1,4 +1,4 @@
-"""`react-mem memory`: the memories of a user, at the command line."""
+"""`react-mem memory` and `context`: the memories of a user at the command line, and the prompt for a question."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ from react_mem.memory import (
     Fact,
     MemoryFacade,
     MemoryItem,
-    MemoryPolicy,
     MemoryQuery,
     MemoryResultItem,
     MemoryScope,
@@ -69,13 +68,17 @@ async def run_memory(
 ) -> int:
     """Run a subcommand; return the exit code: 1 if the user said no, or some forgotten data is left or unchecked."""
     command = _Command(arguments, config, settings, console)
-    verb = arguments.verb
-    if verb == "forget" and not command.is_sure():
-        return 1
+    if arguments.verb == "forget":
+        session = arguments.session
+        if not command.agreed(f"the conversation {session}" if session else f"everything about {arguments.user}"):
+            return 1
+    # as wide as the command line asks for
+    limit = getattr(arguments, "limit", None)
+    policy = config.memory if limit is None else config.memory.showing(limit)
     async with open_storage(settings) as storage:
-        memory = MemoryFacade(storage.memory, command.policy(), checkpointer=storage.checkpointer)
+        memory = MemoryFacade(storage.memory, policy, checkpointer=storage.checkpointer)
         with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
-            carry_out: Callable[[MemoryFacade], Awaitable[int]] = getattr(command, verb)
+            carry_out: Callable[[MemoryFacade], Awaitable[int]] = getattr(command, arguments.verb)
             return await carry_out(memory)
 
 
@@ -91,17 +94,7 @@ class _Command:
         self._out = console
         self._user: str = arguments.user
 
-    def policy(self) -> MemoryPolicy:
-        """Return the agent's policy, as wide as the command line asks for."""
-        limit = getattr(self.arguments, "limit", None)
-        return self._config.memory if limit is None else self._config.memory.showing(limit)
-
-    def is_sure(self) -> bool:
-        """Return true if the user wants to forget."""
-        session = self.arguments.session
-        return self._agreed(f"the conversation {session}" if session else f"everything about {self._user}")
-
-    def _agreed(self, what: str) -> bool:
+    def agreed(self, what: str) -> bool:
         if self.arguments.yes:
             return True
         if not (sys.stdin and sys.stdin.isatty()):
@@ -116,7 +109,6 @@ class _Command:
         return is_sure
 
     async def list(self, memory: MemoryFacade) -> int:
-        """Show memories: facts first, then the rest; the latest first."""
         found = await memory.list_records(self._user, self.arguments.scope or list(MemoryScope))
         if not self.arguments.scope and not self.arguments.all:
             found = [item for item in found if kind_named(item.source).listed]
@@ -124,7 +116,6 @@ class _Command:
         return await self._show_items(found[: self.arguments.limit], len(found))
 
     async def search(self, memory: MemoryFacade) -> int:
-        """Show the findings of an agent."""
         query = MemoryQuery(
             user_id=self._user,
             session_id=SESSION,
@@ -137,13 +128,11 @@ class _Command:
         return await self._show_items(found, len(found))
 
     async def show(self, memory: MemoryFacade) -> int:
-        """Show one memory, whole."""
         item = await self._named(memory)
         self._out.json(item.model_dump(mode="json") if self._out.as_json else item.payload)
         return 0
 
     async def correct(self, memory: MemoryFacade) -> int:
-        """Replace a fact by the user's words."""
         item = await self._named(memory)
         try:
             fact = await memory.correct(self._user, item.id, self.arguments.text)
@@ -154,14 +143,12 @@ class _Command:
         return 0
 
     async def delete(self, memory: MemoryFacade) -> int:
-        """Forget one memory."""
         item = await self._named(memory)
-        if not await asyncio.to_thread(self._agreed, f"{item.source} {_short(item.id)}: {one_line(_text(item), 60)}"):
+        if not await asyncio.to_thread(self.agreed, f"{item.source} {_short(item.id)}: {one_line(_text(item), 60)}"):
             return 1
         return self._forgotten([item.id], await memory.forget(self._user, item.id))
 
     def _forgotten(self, names: Sequence[str], receipt: Receipt, also: str = "") -> int:
-        """Show a receipt; return the exit code."""
         data = {
             "forgotten": list(names),
             **receipt.model_dump(mode="json"),
@@ -172,7 +159,6 @@ class _Command:
         return 0 if receipt.is_gone else 1
 
     async def undo(self, memory: MemoryFacade) -> int:
-        """List the hidden memories, restore one, or erase it."""
         found = [one for one in await memory.hidden(self._user) if one.id.startswith(self.arguments.id)]
         if not self.arguments.id:
             rows = [(f"{one.erase_at:%Y-%m-%d %H:%M}", _short(one.id), "; ".join(one.texts)) for one in found]
@@ -189,7 +175,6 @@ class _Command:
         return 0
 
     async def threads(self, memory: MemoryFacade) -> int:
-        """Show the conversations."""
         held = await memory.dialog.conversations(self._user)
         rows = [(f"{one.last:%Y-%m-%d %H:%M}", one.agent, str(one.messages), one.id, one.about) for one in held]
         return await self._table(
@@ -199,7 +184,6 @@ class _Command:
         )
 
     async def _named(self, memory: MemoryFacade) -> MemoryResultItem:
-        """Return the memory named on the command line."""
         wanted = self.arguments.id
         found = [item for item in await memory.list_records(self._user) if item.id.startswith(wanted)]
         exact = [item for item in found if item.id == wanted] or found
@@ -214,7 +198,6 @@ class _Command:
         return exact[0]
 
     async def history(self, memory: MemoryFacade) -> int:
-        """Show facts with their periods of validity."""
         facts = await memory.semantic.history(
             self.arguments.query, user_id=self._user, as_of=self.arguments.as_of, limit=self.arguments.limit
         )
@@ -222,7 +205,6 @@ class _Command:
         return await self._table(("since", "until", "id", "fact"), rows, [fact.to_value() for fact in facts])
 
     async def pending(self, memory: MemoryFacade) -> int:
-        """Show the waiting turns, with the reasons."""
         waiting = await memory.pending(self._user)
         rows = [
             (_day(turn["created_at"]), turn["session_id"], str(turn["attempts"]), turn["last_error"])
@@ -260,7 +242,6 @@ class _Command:
         return 0
 
     async def graph(self, memory: MemoryFacade) -> int:
-        """Write the links between memories."""
         where = self.arguments.out
         name: Literal["html", "json"] | None = self.arguments.format or (
             "html" if where == "-" else _ENDINGS.get(PurePath(where).suffix.lower())
@@ -282,7 +263,6 @@ class _Command:
         return 0
 
     async def forget(self, memory: MemoryFacade) -> int:
-        """Forget a conversation or the user."""
         session, where = self.arguments.session, self.arguments.receipt
         if session:
             names, also = [session], ""
@@ -424,7 +404,6 @@ def _data(preview: ContextPreview) -> dict[str, Any]:
 
 
 def _draw(preview: ContextPreview, console: Terminal, *, searches: bool) -> None:
-    """Draw the messages, then the tokens of each section."""
     for message in preview.prompt:
         console.say(f"[{message.type}]", "bold")
         for line in shown_message(message).split("\n"):

@@ -129,7 +129,6 @@ class Column:
 
 
 NOT_FORGOTTEN = "nothing was forgotten"
-"""Answer to a no."""
 
 CELL = 300
 """Characters of a memory in a table; `show` has all of it."""
@@ -146,16 +145,10 @@ def counted(count: int, one: str, several: str = "") -> str:
 
 def read_lines(where: str) -> list[str]:
     """Return the lines of a file, or of the standard input for `-`. Raises `MemoryCommandError`."""
-
-    def lines(stream: IO[bytes]) -> list[str]:
-        # not by str.splitlines, which cuts at more than line ends
-        return stream.read().decode("utf-8").split("\n")
-
     try:
-        if where == "-":
-            return lines(sys.stdin.buffer)
-        with Path(where).open("rb") as file:
-            return lines(file)
+        read = sys.stdin.buffer.read() if where == "-" else Path(where).read_bytes()
+        # not by str.splitlines, which cuts at more than line ends
+        return read.decode("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise MemoryCommandError(f"{where} cannot be read: {error}") from error
 

@@ -1,14 +1,16 @@
-"""Commands about records: legal holds, retention, receipts and the audit log."""
+"""Commands of an operator: holds, retention, receipts, the audit log, the database, its keys, and its worker."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import importlib
 import inspect
 import json
+import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -19,21 +21,28 @@ from pydantic import BaseModel, ValidationError
 from rich.console import Console
 from rich.text import Text
 
+from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.agents.config import available_agents, load_agent_config
 from react_mem.agents.terminal.output import Terminal, counted, read_lines
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.integrations import audit_quality
-from react_mem.integrations.quality import QualityCheck, QualityFinding, QualityReport
+from react_mem.integrations.quality import QualityCheck, QualityReport
 from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import (
     RetentionSettings,
     SignedReceipt,
     Storage,
+    Worker,
+    distribute,
+    load_embedding_model,
+    maintain_all,
     memory_namespace,
+    new_master_key,
     open_storage,
     receipt_key,
+    reembed,
 )
 from react_mem.memory.turns import scrub
 
@@ -45,11 +54,16 @@ async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, con
 
     Raises `MemoryCommandError` for an unusable reference.
     """
+    user: str | None = arguments.user
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory)
-        if arguments.verb == "list":
-            return await _list(storage, memory, arguments, console)
-        user, reference, session = arguments.user, arguments.reference, arguments.session
+        if arguments.verb == "list" or user is None:
+            found = {user: await memory.holds(user)} if user is not None else await storage.holds()
+            held = [(owner, hold) for owner, holds in sorted(found.items()) for hold in holds]
+            rows = [(str(hold.set_at.date()), owner, hold.session_id or "all", hold.reference) for owner, hold in held]
+            data = [{"user": owner, **hold.model_dump(mode="json", exclude={"kind"})} for owner, hold in held]
+            return console.table(("since", "user", "conversation", "reference"), rows, data)
+        reference, session = arguments.reference, arguments.session
         if arguments.verb == "lift":
             with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
                 lifted = await memory.lift_hold(user, reference, session)
@@ -64,15 +78,6 @@ async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, con
     return 0
 
 
-async def _list(storage: Storage, memory: MemoryFacade, arguments: argparse.Namespace, console: Terminal) -> int:
-    user: str | None = arguments.user
-    found = {user: await memory.holds(user)} if user is not None else await storage.holds()
-    held = [(owner, hold) for owner, holds in sorted(found.items()) for hold in holds]
-    rows = [(str(hold.set_at.date()), owner, hold.session_id or "all", hold.reference) for owner, hold in held]
-    data = [{"user": owner, **hold.model_dump(mode="json", exclude={"kind"})} for owner, hold in held]
-    return console.table(("since", "user", "conversation", "reference"), rows, data)
-
-
 # `react-mem retention`: what the agents keep no longer, removed now or only counted.
 
 _COUNTS = ("users", "rewritten", "conversations", "threads", "held")
@@ -80,7 +85,12 @@ _COUNTS = ("users", "rewritten", "conversations", "threads", "held")
 
 async def run_retention(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Remove expired memories, or count them; return the exit code, 1 if something could not be done."""
-    policies = await asyncio.to_thread(_policies)
+
+    def limiting() -> dict[str, RetentionSettings]:
+        kept = {name: load_agent_config(name).memory.retention for name in available_agents()}
+        return {name: settings for name, settings in kept.items() if settings.limits}
+
+    policies = await asyncio.to_thread(limiting)
     dry_run: bool = arguments.dry_run
     if not policies:
         nothing: dict[str, Any] = dict.fromkeys(_COUNTS, 0)
@@ -107,11 +117,6 @@ async def run_retention(arguments: argparse.Namespace, settings: StorageSettings
     return 1 if done.problems else 0
 
 
-def _policies() -> dict[str, RetentionSettings]:
-    kept = {name: load_agent_config(name).memory.retention for name in available_agents()}
-    return {name: settings for name, settings in kept.items() if settings.limits}
-
-
 # `react-mem receipt`: the key that receipts are signed with, and whether a receipt is one of a server's.
 
 _MAX_CHARS = 50_000_000
@@ -127,23 +132,18 @@ async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, 
         return 0
     receipt = await asyncio.to_thread(_read, arguments.file)
     key = arguments.public_key or await receipt_key(settings)
-    wrong = _wrong(receipt, key, arguments.user)
+    wrong = ""
+    if not receipt.is_signed_by(key):
+        other = receipt.is_signed_by(receipt.public_key)
+        wrong = f"was signed by another key, {receipt.public_key}" if other else "was changed after it was signed"
+    elif arguments.user is not None and not receipt.is_of(arguments.user):
+        wrong = "is about another user"
     if wrong:
         console.say(f"{arguments.file}: {wrong}", "red")
         return 1
     told = receipt.receipt
     console.say(f"signed by {key}, at {told.at.isoformat()}: {told.in_short()}")
     return 0 if told.is_gone else 1
-
-
-def _wrong(receipt: SignedReceipt, key: str, user_id: str | None) -> str:
-    """Return the error of a receipt; empty for a valid one."""
-    if not receipt.is_signed_by(key):
-        other = receipt.is_signed_by(receipt.public_key)
-        return f"was signed by another key, {receipt.public_key}" if other else "was changed after it was signed"
-    if user_id is not None and not receipt.is_of(user_id):
-        return "is about another user"
-    return ""
 
 
 class _SavedAnswer(BaseModel):
@@ -285,7 +285,14 @@ async def _opened(path: str | None, settings: StorageSettings) -> AsyncIterator[
 
 
 async def _entered(path: str, stack: AsyncExitStack) -> BaseStore:
-    found = _loaded(path)
+    module, _, attribute = path.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise MemoryCommandError(f"there is no store {path}: name it as module:attribute, seen from here") from error
     if callable(found) and not isinstance(found, BaseStore):
         found = found()
     if inspect.isawaitable(found):
@@ -299,17 +306,6 @@ async def _entered(path: str, stack: AsyncExitStack) -> BaseStore:
     return found
 
 
-def _loaded(path: str) -> Any:
-    module, _, attribute = path.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise MemoryCommandError(f"there is no store {path}: name it as module:attribute, seen from here") from error
-
-
 def _told(found: QualityReport, failing: list[QualityCheck], days: int) -> str:
     lines = [f"{found.items:,} items in {found.namespaces:,} namespaces, {found.bytes:,} bytes"]
     for check, finding in found.findings.items():
@@ -317,15 +313,128 @@ def _told(found: QualityReport, failing: list[QualityCheck], days: int) -> str:
         mark = "FAILS" if check in failing else ""
         counted = f"unknown: {finding.why}" if finding.count is None else f"{finding.count:,} {words}"
         lines.append(f"{check.replace('_', ' '):15} {counted} {mark}".rstrip())
-        lines += _examples(finding)
+        for place in finding.examples:
+            where = "  ".join(filter(None, (".".join(place.namespace), place.key, place.field)))
+            lines.append(f"{'':15}   {where}" + (f"  beside {place.beside}" if place.beside else ""))
     months = ", ".join(f"{month} {count:,}" for month, count in list(found.by_month.items())[-12:])
     return "\n".join([*lines, *([f"{'by month':15} {months}"] if months else [])])
 
 
-def _examples(finding: QualityFinding) -> list[str]:
-    lines = []
-    for place in finding.examples:
-        where = f"{'.'.join(place.namespace)}  {place.key}"
-        where += f"  {place.field}" if place.field else ""
-        lines.append(f"{'':15}   {where}" + (f"  beside {place.beside}" if place.beside else ""))
-    return lines
+async def run_database(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Run `react-mem database`; return the exit code. Raises `StorageError` if it cannot be done here."""
+    if arguments.verb == "reembed":
+        go_on = "What is left is found by its words; the same command goes on from there."
+        with Progress("Embedding", "texts", quiet=arguments.quiet, go_on=go_on) as progress:
+            model = await asyncio.to_thread(load_embedding_model, arguments.to)
+            done = await reembed(settings, model, progress)
+        console.say(f"{done} texts embedded. The memories are now of {model.name}: set EMBEDDING_MODEL={model.name}")
+        return 0
+    steps: list[str] = []
+    # what was done is told behind the bar, which both would otherwise be drawn over
+    together = "Tables are distributed all together or not at all; the same command does what is left."
+    try:
+        with Progress("Distributing", "tables", quiet=arguments.quiet, go_on=together) as progress:
+            await distribute(settings, steps.append, progress)
+    finally:
+        for step in steps:
+            console.say(step)
+    if not steps:
+        console.say("the database is distributed already; there was nothing to do")
+    return 0
+
+
+# `react-mem keys`: the master key that memory is encrypted under, and the data keys of owners.
+
+
+async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Run `react-mem keys`; return the exit code.
+
+    Raises `StorageError` without a key, or for a wrong one.
+    """
+    if arguments.verb == "new":
+        console.say(new_master_key())
+        return 0
+    if arguments.verb == "status":
+        async with open_storage(settings) as storage:
+            found = await storage.key_counts()
+        console.json(found)
+        return 0
+    told: list[str] = []
+    try:
+        with Progress("Sealing", "records", quiet=arguments.quiet) as progress:
+            async with open_storage(settings) as storage:
+                if arguments.verb == "rotate":
+                    await _rotate(storage, progress, told.append, data_keys=arguments.data_keys)
+                else:
+                    await _seal(storage, progress, told.append)
+    finally:
+        # behind the bar, which is drawn over what is printed meanwhile
+        for line in told:
+            console.say(line)
+    return 0
+
+
+async def _rotate(storage: Storage, progress: Progress, tell: Callable[[str], None], *, data_keys: bool) -> None:
+    progress.turn_to("Wrapping", "data keys")
+    master, done = await storage.wrap_keys(progress)
+    of_owners = counted(done.of_owners, "data key of an owner is", "data keys of owners are")
+    own = counted(done.own, "key")
+    tell(f"{of_owners} wrapped anew by the master key {master}, and {own} that the store keeps for itself")
+    if not data_keys:
+        return
+    progress.turn_to("Making data keys", "owners")
+    owners, resumed = await storage.renew_keys(progress)
+    if resumed is not None:
+        at = resumed.isoformat(" ", timespec="minutes")
+        tell(f"the rotation of {at} has gone on: who had a newer data key keeps it")
+    tell(f"{counted(owners, 'owner has', 'owners have')} a new data key")
+    await _seal(storage, progress, tell, renewed=True)
+
+
+async def _seal(storage: Storage, progress: Progress, tell: Callable[[str], None], *, renewed: bool = False) -> None:
+    progress.turn_to("Sealing", "records")
+    done = await storage.seal_records(progress, renewed=renewed)
+    # memories among them, and as much that memory keeps for itself: which is which is sealed
+    tell(
+        counted(done.from_plain, "record that was in plain is", "records that were in plain are")
+        + f" sealed, and {done.anew} with another data key"
+    )
+    if done.from_plain:
+        tell(
+            "What was in plain stays in the database's files until they are written anew: VACUUM FULL store, "
+            "store_vectors (nobody reads or writes meanwhile)"
+        )
+
+
+# `react-mem worker` and `react-mem maintain`: the work behind the turns, in a process of its own, or once and now.
+
+
+async def run_worker(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Run the background work of all agents until the process is told to stop; return the exit code."""
+    stopped = asyncio.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C cancels us
+            asyncio.get_running_loop().add_signal_handler(name, stopped.set)
+    runners = await asyncio.to_thread(ConfiguredRunners)
+    async with open_storage(settings) as storage:
+        worker = Worker(storage.memory, runners, checkpointer=storage.checkpointer)
+        console.say(f"working for {', '.join(runners.names())}; Ctrl-C stops", "dim")
+        try:
+            await stopped.wait()
+        finally:
+            # what is not finished by then is taken over by another worker
+            await worker.close()
+    return 0
+
+
+async def run_maintain(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Recover after crashes, conclude quiet conversations and reflect, for a user or all; return 1 after a problem."""
+    runners = await asyncio.to_thread(ConfiguredRunners)
+    with Progress("Maintaining", "users", quiet=arguments.quiet) as progress:
+        async with open_storage(settings) as storage:
+            done = await maintain_all(storage.memory, runners, arguments.user, progress)
+    counts = f"new in memory: {len(done.stored)} · no longer believed: {len(done.retired)} · waiting: {done.waiting}"
+    console.say(counts)
+    if done.problem:
+        console.say(done.problem, "yellow")
+    return 1 if done.problem else 0

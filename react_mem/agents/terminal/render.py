@@ -29,7 +29,6 @@ from react_mem.memory.turns import conclude_soon
 
 _MIN_WIDTH = 20
 _SHOWN_LINES = 6
-"""Lines shown of an unfinished block."""
 
 
 class MarkdownColumn:

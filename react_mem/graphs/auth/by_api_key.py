@@ -55,12 +55,9 @@ class ApiKeys:
         if not MIN_KEY_CHARS <= len(key) <= MAX_KEY_CHARS:
             return None
         wanted = hashlib.sha256(key.encode()).digest()
-        found = None
         # all of them, however early one fits: the time tells nothing
-        for digest, identity in self._identities.items():
-            if hmac.compare_digest(digest, wanted):
-                found = identity
-        return found
+        found = [identity for digest, identity in self._identities.items() if hmac.compare_digest(digest, wanted)]
+        return found[-1] if found else None
 
     def _renew(self) -> None:
         stamp = self._stamped()
@@ -97,8 +94,11 @@ def read_keys(file: Path) -> dict[bytes, str]:
             continue
         identity, _, written = line.strip().rpartition(" ")
         identity = identity.strip()
-        digest = _digest(written)
-        if digest is None or unfit(identity):
+        try:
+            digest = bytes.fromhex(written)
+        except ValueError:
+            digest = b""
+        if len(digest) != hashlib.sha256().digest_size or unfit(identity):
             raise ServerAuthError(
                 f"{FILE_ENV}: line {number} of {file} is not `<identity> <sha256 of the key>`; make the hash with: "
                 'printf %s "$KEY" | sha256sum'
@@ -106,14 +106,6 @@ def read_keys(file: Path) -> dict[bytes, str]:
         if identities.setdefault(digest, identity) != identity:
             raise ServerAuthError(f"{FILE_ENV}: line {number} of {file} gives the key of somebody else; make another")
     return identities
-
-
-def _digest(written: str) -> bytes | None:
-    try:
-        digest = bytes.fromhex(written)
-    except ValueError:
-        return None
-    return digest if len(digest) == hashlib.sha256().digest_size else None
 
 
 def by_api_key(keys: ApiKeys, admins: frozenset[str]) -> Auth:

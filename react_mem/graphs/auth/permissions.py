@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from langgraph_sdk import Auth
@@ -28,7 +28,6 @@ OWNER = "owner"
 """Key of the owner in the metadata of a thread, a run or a cron."""
 
 ADMINISTRATOR = "react_mem:administrator"
-"""Permission of an administrator."""
 
 METRICS = "react_mem:metrics"
 """Permission of a scraper, who may read the metrics and nothing else."""
@@ -47,8 +46,14 @@ async def permitted(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.Filte
     if not _is_ours(ctx):
         return False
     administrator = ADMINISTRATOR in ctx.permissions
-    allowed: Callable[..., Auth.types.FilterType | bool] | None = _RESOURCES.get(ctx.resource)
-    return allowed is not None and allowed(ctx, value, administrator)
+    match ctx.resource:
+        case "threads":
+            return _threads(ctx, value, administrator)
+        case "assistants":
+            return _assistants(ctx, value, administrator)
+        case "crons":
+            return administrator and ctx.action in _OWN and _owned(ctx, value)
+    return False
 
 
 def _is_ours(ctx: Auth.types.AuthContext) -> bool:
@@ -65,7 +70,9 @@ def _is_ours(ctx: Auth.types.AuthContext) -> bool:
 def _threads(ctx: Auth.types.AuthContext, value: Any, administrator: bool) -> Auth.types.FilterType | bool:
     if ctx.action not in _OWN:
         return False
-    if ctx.action == "create_run" and not administrator and _names_webhook(value):
+    kwargs = value.get("kwargs") if isinstance(value, Mapping) else None
+    names_webhook = isinstance(kwargs, Mapping) and bool(kwargs.get("webhook"))
+    if ctx.action == "create_run" and not administrator and names_webhook:
         # the server would send the answer to any address that it reaches, also within its own network
         raise Auth.exceptions.HTTPException(status_code=403, detail="only an administrator names a webhook")
     return _owned(ctx, value)
@@ -73,20 +80,10 @@ def _threads(ctx: Auth.types.AuthContext, value: Any, administrator: bool) -> Au
 
 def _assistants(ctx: Auth.types.AuthContext, value: Any, administrator: bool) -> Auth.types.FilterType | bool:
     # whom the server itself marks as its maker is run without being looked at
-    if administrator and isinstance(metadata := _metadata(value), MutableMapping):
+    metadata = value.get("metadata") if isinstance(value, Mapping) else None
+    if administrator and isinstance(metadata, MutableMapping):
         metadata.pop("created_by", None)
     return administrator or ctx.action in _READ
-
-
-def _crons(ctx: Auth.types.AuthContext, value: Any, administrator: bool) -> Auth.types.FilterType | bool:
-    return administrator and ctx.action in _OWN and _owned(ctx, value)
-
-
-_RESOURCES: Mapping[str, Callable[..., Auth.types.FilterType | bool]] = {
-    "threads": _threads,
-    "assistants": _assistants,
-    "crons": _crons,
-}
 
 
 def _owned(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.FilterType:
@@ -99,15 +96,6 @@ def _owned(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.FilterType:
         else:
             value["metadata"] = dict(owner)
     return owner
-
-
-def _metadata(value: Any) -> Any:
-    return value.get("metadata") if isinstance(value, Mapping) else None
-
-
-def _names_webhook(value: Any) -> bool:
-    kwargs = value.get("kwargs") if isinstance(value, Mapping) else None
-    return isinstance(kwargs, Mapping) and bool(kwargs.get("webhook"))
 
 
 # Identity of an authenticated caller: checked once, before anything is done in their name.

@@ -68,15 +68,19 @@ class JwtSettings:
                 f"{SECRET_ENV} has fewer than {MIN_SECRET_BYTES} bytes, so it can be guessed from a token; make one "
                 "with: openssl rand -base64 48"
             )
-        if jwks_url:
-            _check_url(jwks_url)
+        parts = urlsplit(jwks_url or "https:")
+        if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
+            raise ServerAuthError(f"{JWKS_URL_ENV} must be an https address: else others can put their keys in")
+        leeway = said.get(LEEWAY_ENV) or "30"
+        if not (leeway.isascii() and leeway.isdigit()) or int(leeway) > MAX_LEEWAY_SECONDS:
+            raise ServerAuthError(f"{LEEWAY_ENV} must be a number of seconds from 0 to {MAX_LEEWAY_SECONDS}")
         return cls(
             issuer=said[ISSUER_ENV],
             audience=said[AUDIENCE_ENV],
             algorithms=_algorithms(said.get(ALGORITHMS_ENV, ""), shared=bool(secret)),
             secret=secret,
             jwks_url=jwks_url,
-            leeway=_leeway(said.get(LEEWAY_ENV, "")),
+            leeway=int(leeway),
             identity_claim=said.get(CLAIM_ENV) or "sub",
             administrators=administrators(environ),
         )
@@ -85,12 +89,6 @@ class JwtSettings:
 def administrators(environ: Mapping[str, str] = os.environ) -> frozenset[str]:
     """Return the identities of the administrators, from `AUTH_ADMINS`."""
     return frozenset(filter(None, (name.strip() for name in environ.get(ADMINS_ENV, "").split(","))))
-
-
-def _check_url(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
-        raise ServerAuthError(f"{JWKS_URL_ENV} must be an https address: else others can put their keys in")
 
 
 def _algorithms(said: str, *, shared: bool) -> tuple[str, ...]:
@@ -104,14 +102,6 @@ def _algorithms(said: str, *, shared: bool) -> tuple[str, ...]:
             f"{SECRET_ENV if shared else JWKS_URL_ENV}; possible are {', '.join(sorted(possible))}"
         )
     return wanted or (("HS256",) if shared else ("RS256", "ES256"))
-
-
-def _leeway(said: str) -> int:
-    if not said:
-        return 30
-    if not (said.isascii() and said.isdigit()) or int(said) > MAX_LEEWAY_SECONDS:
-        raise ServerAuthError(f"{LEEWAY_ENV} must be a number of seconds from 0 to {MAX_LEEWAY_SECONDS}")
-    return int(said)
 
 
 # Public keys of an identity provider (JWKS), fetched when needed and kept for a while.

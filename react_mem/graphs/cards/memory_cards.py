@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -26,7 +26,6 @@ MOST_MEMORIES = 8
 """Maximum number of memories on a card; it says how many more there were."""
 
 MOST_CHARS = 300
-"""Characters of a text on a card."""
 
 MOST_CARDS = 100
 """Maximum number of cards in a thread, the latest: each step of a run writes all of them."""
@@ -105,14 +104,11 @@ class TurnCards:
         def told(event: dict[str, Any]) -> None:
             tell(event)
             if event.get("operation") == "extract" and not event.get("waiting") and "stored" in event:
-                self._show_drawn(event)
+                names = ("stored", "retired")
+                texts = {name: [_cut(str(text)) for text in event[name][:MOST_MEMORIES]] for name in names}
+                self._push(REMEMBERED, {"state": "read", **texts}, merge=True)
 
         return told
-
-    def _show_drawn(self, event: Mapping[str, Any]) -> None:
-        texts = {name: [_cut(str(text)) for text in event[name]] for name in ("stored", "retired")}
-        cut = {name: some[:MOST_MEMORIES] for name, some in texts.items()}
-        self._push(REMEMBERED, {"state": "read", **cut}, merge=True)
 
     def _push(self, name: str, props: dict[str, Any], *, merge: bool = False) -> None:
         if self._answer is None:

@@ -27,8 +27,6 @@ from react_mem.memory import MemoryFacade
 
 # ETags of conditional requests, as RFC 9110 (8.8.3, 13.1) has them.
 
-_ANY = "*"
-
 _ETAG = re.compile(r'(?:W/)?"[^"]*"')
 
 
@@ -38,7 +36,7 @@ def is_the_same(header: str, current: str) -> bool:
     >>> is_the_same('"a", "b"', '"b"'), is_the_same('W/"b"', '"b"'), is_the_same("*", '"b"')
     (True, False, True)
     """
-    return _names_any(header) or current in _ETAG.findall(header)
+    return header.strip() == "*" or current in _ETAG.findall(header)
 
 
 def is_alike(header: str, current: str) -> bool:
@@ -48,11 +46,7 @@ def is_alike(header: str, current: str) -> bool:
     (True, False, True)
     """
     named = [tag.removeprefix("W/") for tag in _ETAG.findall(header)]
-    return _names_any(header) or current in named
-
-
-def _names_any(header: str) -> bool:
-    return header.strip() == _ANY
+    return header.strip() == "*" or current in named
 
 
 # Routes that refuse what they do not know: a typo changes nothing in silence.

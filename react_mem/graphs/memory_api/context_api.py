@@ -233,7 +233,6 @@ async def explain_answer(
 
 @cache
 def _agent(name: str) -> ResolvedAgent:
-    """Return an agent, loaded once. Blocking."""
     return resolve_agent(load_agent_config(name))
 
 

@@ -1,4 +1,4 @@
-"""`/memory/v1/conversations`: list, show, forget and conclude the conversations of a user."""
+"""`/memory/v1/conversations`: list, show, forget, conclude and store the conversations of a user."""
 
 from __future__ import annotations
 
@@ -145,7 +145,6 @@ async def end_conversation(
 MAX_MESSAGES = 100
 
 MAX_WORDS = 20_000
-"""Maximum characters of a message."""
 
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _SKEW = timedelta(minutes=5)

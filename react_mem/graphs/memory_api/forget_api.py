@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID
@@ -104,7 +104,6 @@ def _owner(thread: Thread) -> Any:
 
 
 async def _unless_gone(asked: Any) -> Any:
-    """Return the server's answer, or None if the resource is gone."""
     try:
         return await asked
     except HTTPStatusError as error:
@@ -192,13 +191,9 @@ async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
     else:
         receipt, unclear = await asked.memory.forget(asked.owner, *body.ids), []
     found(receipt.removed or receipt.rewritten or unclear or None, "memory")
-    return ForgetAnswer(receipt=receipt, problems=[*_unknown(body.ids, receipt), *receipt.problems], unclear=unclear)
-
-
-def _unknown(ids: Sequence[str], receipt: Receipt) -> list[str]:
-    """Return a problem for each id that no memory was found under."""
-    found = {id_ for part in (receipt.removed, receipt.rewritten) for named in part.values() for id_ in named}
-    return [f"{id_}: this user has no such memory" for id_ in dict.fromkeys(ids) if id_ not in found]
+    known = {id_ for part in (receipt.removed, receipt.rewritten) for named in part.values() for id_ in named}
+    unknown = [f"{id_}: this user has no such memory" for id_ in dict.fromkeys(body.ids) if id_ not in known]
+    return ForgetAnswer(receipt=receipt, problems=[*unknown, *receipt.problems], unclear=unclear)
 
 
 class EraseBody(BaseModel):

@@ -1,4 +1,4 @@
-"""`/memory/v1/profile`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`, `/export`: further views of memory."""
+"""`/memory/v1/profile`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`, `/export`, `/events`: further views."""
 
 from __future__ import annotations
 
@@ -208,7 +208,6 @@ async def _written(asked: CallersMemory, form: Literal["jsonl", "html", "markdow
 # `GET /memory/v1/events`: changes of a user's memory, as server-sent events.
 
 MOST_STREAMS = 5
-"""Maximum number of a user's streams in this process."""
 
 LOOK_SECONDS = 2.0
 """Seconds between two reads of the revision."""
@@ -224,7 +223,6 @@ _EXAMPLE = 'id: 660fa214f4774\nevent: revision\ndata: {"revision": "660fa214f477
 log = logging.getLogger(__name__)
 
 open_streams: Counter[str] = Counter()
-"""Open streams by owner."""
 
 
 @router.get(

@@ -35,7 +35,6 @@ from react_mem.memory.runtime import OwnerId, remember
 DEFAULT_AGENT = "assistant"
 
 MAX_SAID = 2_000
-"""Maximum characters of a fact."""
 
 router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
 

@@ -27,7 +27,7 @@ from pydantic import BaseModel
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import CheckpointRefused
-from react_mem.graphs.compiling import strict_for
+from react_mem.graphs.schemas import strict_for
 from react_mem.memory.store.checkpointer import ThreadSaver
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.serialisation import StrictSerializer

@@ -11,8 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents import open_agent
-from react_mem.agents.config import AgentConfig
-from react_mem.agents.embedding import check_embedding, check_served_embeddings
+from react_mem.agents.config import AgentConfig, check_embedding, check_served_embeddings
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.errors import AgentConfigError
 from react_mem.memory.store.capabilities import StoreCapabilities
