@@ -91,7 +91,9 @@ def build_chat_summary(agents: Sequence[str] = ()) -> CompiledStateGraph[Any, An
         offered = agent_property(names, "The agent whose model sums up.")
         field: Any = Field(DEFAULT_AGENT, max_length=64, title="Agent", json_schema_extra=offered)
         context = create_model(ChatSummaryContext.__name__, __base__=ChatSummaryContext, agent=(str, field))
-    graph = StateGraph(_Given, context, input_schema=ChatSummaryRequest, output_schema=ChatSummary)
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(
+        _Given, context, input_schema=ChatSummaryRequest, output_schema=ChatSummary
+    )
     graph.add_node("summarize", summarize)
     graph.add_edge(START, "summarize")
     graph.add_edge("summarize", END)
