@@ -85,7 +85,7 @@ async def summarize(state: _Given, *, runtime: Runtime[ChatSummaryContext]) -> d
 
 def build_chat_summary(agents: Sequence[str] = ()) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the graph; its context offers `agents`, if given."""
-    context: Any = ChatSummaryContext
+    context: type[ChatSummaryContext] = ChatSummaryContext
     if agents:
         names = sorted(agents, key=lambda name: name != DEFAULT_AGENT)
         offered = agent_property(names, "The agent whose model sums up.")
