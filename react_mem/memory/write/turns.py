@@ -127,7 +127,7 @@ class TurnToStore:
         answers = self.ends and self.first > self.asked
         if self.new and not answers:
             await make_room(session.memory.store, session.user_id, session.memory.policy.quotas, self.new)
-        stored, works = self, self.works
+        works, stored = self.works, self
         if self.new:
             stored = await self._written(works)
         elif self.ends:

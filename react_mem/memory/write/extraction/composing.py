@@ -154,14 +154,14 @@ class Composer:
         reading = fact.sentence
         shown = [quote, *self._context(fact), *put]
         # a sentence that helps to find the clause
-        reads = 0 < len(reading) <= MAX_TEXT and share(reading, [quote]) > 0 and not repeats_example(reading, shown)
+        reads = reading != text and 0 < len(reading) <= MAX_TEXT and share(reading, [quote]) > 0
         return Operation(
             relation=relation,
             text=text,
             about=about_whom(proposed.about, [*shown, *self.briefing.known], quote),
             target_id=target_id,
             quote=quote if text != quote else "",
-            reading=reading if reading != text and reads and is_borne_out(reading, shown) else "",
+            reading=reading if reads and not repeats_example(reading, shown) and is_borne_out(reading, shown) else "",
             source_ids=(message.id,),
             origin=origin,
             topic=_unsaid_words(proposed, [text, quote]),
