@@ -66,15 +66,6 @@ def render_instructions(
     return PromptBlock.of(entries, items, len(found) - len(items))
 
 
-def told_by(instructions: Sequence[MemoryResultItem]) -> frozenset[str]:
-    """Return the ids of messages that say nothing beyond the shown instructions: they need no line of their own."""
-    return frozenset(
-        item.id
-        for item in instructions
-        if len(normalise(str(item.payload.get("text", "")))) <= _SAYS_MORE * len(normalise(item.fragments[0].content))
-    )
-
-
 _FORMS = {name: load_prompt(name) for name in ("web_pages", "memories", "summaries")}
 """Retrieved sections in the order of the prompt: the conversation follows the summary of its beginning."""
 
@@ -154,11 +145,18 @@ def assemble(
 
     # what each section would take if there were no limit
     certain = frame.certain(turns, profile_tokens)
-    told = told_by(instructions.items)
+    # messages that say nothing beyond the shown instructions need no line of their own
+    told = {
+        item.id
+        for item in instructions.items
+        if len(normalise(str(item.payload.get("text", "")))) <= _SAYS_MORE * len(normalise(item.fragments[0].content))
+    }
     tellable = [
         FoundMemory(item, times=frame.times)
         for item in found
-        if item.scope is not MemoryScope.PROFILE and not _is_told(item, told)
+        # shown instructions may say it: a message of nothing else, or a record drawn from such alone
+        if item.scope is not MemoryScope.PROFILE
+        and not (item.id in told or (item.source_ids and told.issuperset(item.source_ids)))
     ]
     question = text_of(frame.thread[-1])[:_ASKED_CHARS]
     memories, outline = _remembered(tellable, material, (cap, most), question, favoured, counts)
@@ -245,11 +243,6 @@ def _remembered(
     taken = counts.of(briefing(outline.entries))
     shown_beside = render_found(found, beside_outline(room, taken), favoured, question=question, counts=counts)
     return shown_beside, outline
-
-
-def _is_told(item: MemoryResultItem, told: frozenset[str]) -> bool:
-    """Return true if the shown instructions say it: a message of nothing else, or a record drawn from such alone."""
-    return item.id in told or (bool(item.source_ids) and told.issuperset(item.source_ids))
 
 
 def _limits(frame: Frame, room: int, budget: Mapping[Section, int]) -> dict[Section, int]:

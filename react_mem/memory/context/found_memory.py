@@ -45,12 +45,8 @@ class BriefingEntry(NamedTuple):
     text: str
 
 
-def _headings() -> Mapping[BriefingPart, str]:
-    rows = (line.partition(":") for line in load_prompt("memory_parts").splitlines())
-    return {BriefingPart(name): f"# {heading.strip()}" for name, _, heading in rows}
-
-
-HEADINGS = _headings()
+_ROWS = (line.partition(":") for line in load_prompt("memory_parts").splitlines())
+HEADINGS = {BriefingPart(name): f"# {heading.strip()}" for name, _, heading in _ROWS}
 
 HEADING_TOKENS = {part: count_lines(heading) for part, heading in HEADINGS.items()}
 

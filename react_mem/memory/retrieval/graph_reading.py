@@ -276,15 +276,15 @@ async def with_linked(store: BaseStore, user_id: str, results: Sequence[MemoryRe
     except Exception as error:
         log.warning("facts are shown without what they are linked with: %s", cause_of(error))
         return list(results)
-    shown = []
-    for item in results:
-        told = tuple(
+    told = {
+        id_: tuple(
             Fragment(id=node.id, role=node.type.replace("_", " "), content=_told(records[node.id]))
-            for node in linked.get(item.id, ())
+            for node in nodes
             if node.id in records
         )
-        shown.append(item.model_copy(update={"linked": told}) if told else item)
-    return shown
+        for id_, nodes in linked.items()
+    }
+    return [item.model_copy(update={"linked": told[item.id]}) if told.get(item.id) else item for item in results]
 
 
 def _linked_nodes(

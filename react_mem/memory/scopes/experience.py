@@ -275,13 +275,6 @@ def _trace(meta: Any) -> str:
     return str(meta.get(_TRACE) or "") if isinstance(meta, Mapping) else ""
 
 
-def _as_input(given: Any) -> dict[str, Any]:
-    """Return the input of a tool as a mapping."""
-    if given is None:
-        return {}
-    return dict(given) if isinstance(given, Mapping) else {"input": given}
-
-
 def _as_text(value: Any) -> str:
     """Return the output of a step as text, cut; other values as JSON."""
     if value is None:
@@ -294,7 +287,8 @@ def _as_text(value: Any) -> str:
 
 def _complete(data: dict[str, Any]) -> dict[str, Any]:
     """Derive a step's id, text, success and origin: equal steps of a conversation are one if time and trace agree."""
-    tool, given = str(data.get("tool", "")), _as_input(data.get("input"))
+    tool, said_to_it = str(data.get("tool", "")), data.get("input")
+    given = dict(said_to_it) if isinstance(said_to_it, Mapping) else {} if said_to_it is None else {"input": said_to_it}
     text = f"{tool}({json.dumps(given, ensure_ascii=False, sort_keys=True, default=str)})"[:500]
     said = (str(data.get(name, "")) for name in ("session_id", "task_type", "output", "error", "created_at"))
     # without a trace the id is what it was before traces counted

@@ -53,9 +53,17 @@ class ProceduralMemoryStore(ScopeStore):
         found: dict[str, MemoryResultItem] = {}
         for answer in answers:
             for one in in_order(answer, max(limit, _OF_A_KIND)):
-                if one.key not in seen and one.key not in found and _is_feasible(result := self.shown(one), tools):
-                    found[one.key] = result
-        return _by_promise(list(found.values()))[:limit]
+                if one.key not in seen:
+                    found.setdefault(one.key, self.shown(one))
+        if tools is not None:
+            needs = {id_: {step["tool"] for step in one.payload.get("tool_sops", ())} for id_, one in found.items()}
+            found = {id_: one for id_, one in found.items() if needs[id_] <= set(tools)}
+        # grouped by kind of task, each group at the place of its best match
+        kinds: dict[str, list[MemoryResultItem]] = {}
+        for result in found.values():
+            # without a kind of task they have nothing in common: what is asked decides
+            kinds.setdefault(str(result.payload.get("task_type") or result.id), []).append(result)
+        return [result for kind in kinds.values() for result in sorted(kind, key=_rank)][:limit]
 
     async def search_skills(
         self, task_type: str, query: str = "", top_k: int = 3, *, user_id: str
@@ -106,19 +114,6 @@ class ProceduralMemoryStore(ScopeStore):
         preferences = listed_preferences(data.get("preferences", ()))
         text = skill_text(use_when, steps, preferences if isinstance(preferences, list | tuple) else ())
         return {"id": id_, "text": text, **data}
-
-
-def _is_feasible(result: MemoryResultItem, tools: Sequence[str] | None) -> bool:
-    return tools is None or {step["tool"] for step in result.payload.get("tool_sops", ())} <= set(tools)
-
-
-def _by_promise(results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
-    """Return skills grouped by kind of task, each group at the place of its best match."""
-    kinds: dict[str, list[MemoryResultItem]] = {}
-    for result in results:
-        # without a kind of task they have nothing in common: what is asked decides
-        kinds.setdefault(str(result.payload.get("task_type") or result.id), []).append(result)
-    return [result for kind in kinds.values() for result in sorted(kind, key=_rank)]
 
 
 def _rank(result: MemoryResultItem) -> tuple[bool, float]:

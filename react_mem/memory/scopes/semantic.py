@@ -127,10 +127,9 @@ class SemanticMemoryStore(ScopeStore):
         fact is believed again once a new source says it, unless the user had said it.
 
         Args:
-            facts: {"text", "about", "source_ids"} each, or only a text: `about` is the subject, the user where it is
-            not
-                given, and `source_ids` the messages that say it. {"subject", "predicate", "object"} is read as well:
-                the subject as `about`, and the three as the text where there is none.
+            facts: {"text", "about", "source_ids"} each, or only a text: `about` is the subject, else the user, and
+                `source_ids` the messages that say it. {"subject", "predicate", "object"} is read as well: the subject
+                as `about`, and the three as the text where there is none.
 
         Returns:
             Every fact that is new or has changed.
