@@ -36,7 +36,7 @@ from react_mem.memory.store.checkpointer import ThreadSaver
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import KeyRing, Rewrapped, key_counts, rewrap
 from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding
-from react_mem.memory.store.postgres import MemoryStore, Pool
+from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.postgres_server import connected, open_database
 from react_mem.memory.store.row_security import Pool
 from react_mem.memory.store.sealing.resealing import Resealed, begin_rotation, end_rotation, renew_all, reseal
