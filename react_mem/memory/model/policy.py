@@ -130,7 +130,11 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
         "as a cross-encoder. It takes its time before the answer; none by default.",
     )
     timeout: float = Field(
-        5.0, gt=0, le=60, description="Seconds a turn waits for memory, before the answer and after it."
+        5.0,
+        gt=0,
+        le=60,
+        description="Seconds a turn waits for memory, before the answer and after it. Many turns at once wait in line, "
+        "and the time of each begins when it is served.",
     )
 
 
