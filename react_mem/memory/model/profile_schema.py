@@ -14,10 +14,12 @@ from react_mem.memory.model.records import Record, imported, now
 
 
 class ProfileFieldSpec(BaseModel, extra="forbid", frozen=True):
-    """Declaration of a profile's field, described for whoever fills it in.
+    """Declaration of a profile's field.
 
-    Of its JSON type `integer`, `number` and `boolean` are checked; anything else is text. Without options it may have
-    any value.
+    Args:
+        description: What it holds, for whoever fills it in.
+        type: Its JSON type; `integer`, `number` and `boolean` are checked, anything else is text.
+        options: The values it may have; empty for any.
     """
 
     description: str = ""

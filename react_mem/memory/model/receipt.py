@@ -128,7 +128,7 @@ Change = PutOp
 
 NO_FIELDS: list[str] = []
 """Index argument of a write that embeds nothing, so that nobody waits for an embedder. A `MemoryStore` finds such a
-record by its words at once; other stores search the records themselves (see `memory.retrieval.stock_index`).
+record by its words at once; other stores search the records themselves (see `memory.retrieval.stock_recall`).
 """
 
 
