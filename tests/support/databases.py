@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -58,7 +59,7 @@ class WordEmbeddings(Embeddings):
 
     def _embed(self, text: str, prefix: str) -> list[float]:
         vector = [0.0] * self.dims
-        for weight, word in [(0.1, f"{prefix}:"), *((1.0, word) for word in text.lower().split())]:
+        for word, weight in [(f"{prefix}:", 0.1), *Counter(text.lower().split()).items()]:
             digest = _digest(self._seed + word)
             for part in range(0, 8, 2):
                 vector[digest[part] % self.dims] += weight if digest[part + 1] % 2 else -weight
