@@ -16,7 +16,6 @@ from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.rights import erasure, forgetting, portability, receipts
 from react_mem.memory.write import following
-from react_mem.memory.write import turns as turn_module
 from react_mem.memory.write.turns import Turns
 
 
@@ -42,7 +41,7 @@ async def delete(one: Turns) -> None:
 
 
 async def fork(one: Turns) -> None:
-    await following.follow(one.memory.store, "ann", "1", MESSAGE.id("1", "a0"), [])
+    await one.branches.follow(MESSAGE.id("1", "a0"))
 
 
 @pytest.mark.parametrize(
@@ -76,12 +75,12 @@ async def test_everything_of_an_owner_is_gone_through_in_a_thread(
 
 async def test_a_turn_does_not_go_through_the_whole_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
     one, looked_at = turns(InMemoryStore()), []
-    is_said = turn_module.is_said
+    is_said = following.is_said
 
     def watched(message: BaseMessage) -> bool:
         looked_at.append(message.id)
         return is_said(message)
 
-    monkeypatch.setattr(turn_module, "is_said", watched)
+    monkeypatch.setattr(following, "is_said", watched)
     await talk(one, 20)
     assert looked_at == []

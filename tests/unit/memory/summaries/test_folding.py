@@ -343,7 +343,7 @@ async def test_two_workers_fold_what_is_due_once() -> None:
             return model._next(list(prompt))
 
         summariser = Summariser([model])
-        object.__setattr__(summariser.models[0].model, "ainvoke", ainvoke)
+        object.__setattr__(summariser.models[0][0], "ainvoke", ainvoke)
         return summariser
 
     one, other = await asyncio.gather(fold_now(talk, meeting()), fold_now(talk, meeting()))
