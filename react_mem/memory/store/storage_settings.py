@@ -23,11 +23,14 @@ from react_mem.memory.store.keys.master_key import MasterKey, make_master_key, m
 # Names of the environment variables, and detection of misspelt ones: a misnamed key would encrypt nothing.
 
 _GUARDS = {
-    f"MEMORY_{field.upper()}": field
-    for field in (
-        *("audit", "row_security", "receipt_key", "receipt_key_file", "encryption_key", "encryption_key_file"),
-        *("encryption_key_function", "encryption_key_former"),
-    )
+    "MEMORY_AUDIT": "audit",
+    "MEMORY_ROW_SECURITY": "row_security",
+    "MEMORY_RECEIPT_KEY": "receipt_key",
+    "MEMORY_RECEIPT_KEY_FILE": "receipt_key_file",
+    "MEMORY_ENCRYPTION_KEY": "encryption_key",
+    "MEMORY_ENCRYPTION_KEY_FILE": "encryption_key_file",
+    "MEMORY_ENCRYPTION_KEY_FUNCTION": "encryption_key_function",
+    "MEMORY_ENCRYPTION_KEY_FORMER": "encryption_key_former",
 }
 """Variables that protect memory, with their settings."""
 
