@@ -401,7 +401,8 @@ class BoundMemory:
         if not user_id:
             raise ValueError("user_id must not be empty: nobody's memory is everybody's")
         owner = {"user_id": user_id, "agent_id": agent_id} | ({} if session_id is None else {"session_id": session_id})
-        bound = {str(scope.scope): BoundScope(scope, owner) for scope in scopes}
-        self.dialog, self.state, self.semantic = map(bound.__getitem__, ("dialog", "state", "semantic"))
-        self.episodic, self.procedural = map(bound.__getitem__, ("episodic", "procedural"))
-        self.profile, self.experience = map(bound.__getitem__, ("profile", "experience"))
+        bound = {scope.scope: BoundScope(scope, owner) for scope in scopes}
+        self.dialog, self.state = bound[MemoryScope.DIALOG], bound[MemoryScope.STATE]
+        self.semantic, self.episodic = bound[MemoryScope.SEMANTIC], bound[MemoryScope.EPISODIC]
+        self.procedural, self.profile = bound[MemoryScope.PROCEDURAL], bound[MemoryScope.PROFILE]
+        self.experience = bound[MemoryScope.EXPERIENCE]
