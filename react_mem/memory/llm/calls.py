@@ -345,7 +345,6 @@ class Asker:
 
     async def say(self, prompt: Sequence[BaseMessage], *, run_name: str, max_tokens: int) -> str:
         """Return an answer in words; raise ExtractionError if no model can be reached, or each refuses or is late."""
-
         asks = [
             partial(say, model, prompt, purpose=self._purpose, run_name=run_name, max_tokens=max_tokens)
             for model in self._models

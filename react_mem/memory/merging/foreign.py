@@ -8,8 +8,8 @@ from the user's words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, Send
 
 from react_mem.memory.merging.transcript import by_other, is_users
+from react_mem.memory.model.namespaces import setting
 
 _TOOL_NODES = frozenset({"tools", "act"})
 """Names of the node that runs tools: LangGraph's own, and ours."""
@@ -29,14 +30,9 @@ M = TypeVar("M", bound=BaseMessage)
 R = TypeVar("R")
 
 
-@contextmanager
-def running_tool() -> Iterator[None]:
+def running_tool() -> AbstractContextManager[None]:
     """Mark the run of a tool: agents run within it are delegated to, on any thread."""
-    token = _in_tool.set(True)
-    try:
-        yield
-    finally:
-        _in_tool.reset(token)
+    return setting(_in_tool, True)
 
 
 def is_delegated(config: RunnableConfig, thread: Sequence[BaseMessage] = ()) -> bool:

@@ -11,7 +11,9 @@ The database stores every row by its owner: see `owner_of`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
@@ -156,6 +158,16 @@ _A_MESSAGE = 20
 async def off_loop(characters: int, work: Callable[[], Result]) -> Result:
     """Run a function, in a thread if it works on a text of many characters, and return its result."""
     return work() if characters <= _SHORT else await asyncio.to_thread(work)
+
+
+@contextmanager
+def setting(variable: ContextVar[Result], value: Result) -> Iterator[None]:
+    """Give a context variable a value within a block, and in tasks that start there."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
 
 
 def characters_of(messages: Sequence[BaseMessage]) -> int:

@@ -42,6 +42,7 @@ from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import StorageError
+from react_mem.memory.model.namespaces import setting
 from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, GroupRead, Statements
 from react_mem.memory.store.serialisation import Plain, StrictSerializer, sealing_serializer
 from react_mem.memory.store.thread_owners import OWNER_OF_THREAD
@@ -235,11 +236,8 @@ class ThreadSaver(AsyncPostgresSaver):
         """
         channels = self._last_channels
         cursor = _ThreadCursor(self._reads, history_statement(config, channels) if channels else None)
-        before = _reading.set(cursor)
-        try:
+        with setting(_reading, cursor):
             found = await super().aget_tuple(config)
-        finally:
-            _reading.reset(before)
         if found is not None and channels and (task := asyncio.current_task()) is not None:
             self._read_beside[task] = _ReadBeside(channels, found.config, cursor.beside)
         return found

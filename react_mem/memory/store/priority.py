@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from langgraph.store.base import GetOp, Item, SearchItem, SearchOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
+from react_mem.memory.model.namespaces import setting
 from react_mem.memory.store.searches import check_filter
 
 _CROWD = 4
@@ -124,18 +125,9 @@ FRONT = Front()
 """The one of this process: the turns of all event loops share the machine."""
 
 
-@contextmanager
-def _set(variable: ContextVar[Any], value: Any) -> Iterator[None]:
-    token = variable.set(value)
-    try:
-        yield
-    finally:
-        variable.reset(token)
-
-
 def behind_turns() -> AbstractContextManager[None]:
     """Mark the context as background work, which takes few connections and lets turns go first."""
-    return _set(_behind, WorkAtHand())
+    return setting(_behind, WorkAtHand())
 
 
 def is_behind() -> bool:
@@ -214,7 +206,7 @@ class PoolShare:
 
 def inside() -> AbstractContextManager[None]:
     """Mark the context as having a place of the share, so that further connections need no other."""
-    return _set(_admitted, True)
+    return setting(_admitted, True)
 
 
 # Single reads of background work, which wait for no reads of turns.

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import Context, ContextVar
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.kinds import kind_of
-from react_mem.memory.model.namespaces import ROOT
+from react_mem.memory.model.namespaces import ROOT, setting
 from react_mem.memory.model.receipt import NO_FIELDS
 from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.embeddings import EmbeddingModel
@@ -315,14 +315,9 @@ _QUESTION_SECONDS = 3.0
 _patience: ContextVar[float] = ContextVar("question_seconds", default=_QUESTION_SECONDS)
 
 
-@contextmanager
-def waiting_for_questions(seconds: float) -> Iterator[None]:
+def waiting_for_questions(seconds: float) -> AbstractContextManager[None]:
     """Let reads within the context wait up to some seconds for question vectors, if no turn waits for them."""
-    token = _patience.set(seconds)
-    try:
-        yield
-    finally:
-        _patience.reset(token)
+    return setting(_patience, seconds)
 
 
 async def query_vectors(embedding: EmbeddingModel, searches: Sequence[SearchOp]) -> dict[str, Binary]:

@@ -11,8 +11,8 @@ import hashlib
 import hmac
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -28,7 +28,7 @@ from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import KINDS
-from react_mem.memory.model.namespaces import ROOT, meta_namespace, owner_of
+from react_mem.memory.model.namespaces import ROOT, meta_namespace, owner_of, setting
 from react_mem.memory.store.capabilities import capabilities
 
 # Entries of the audit log. Every word in an entry comes from a closed list, so that no content can get in.
@@ -98,14 +98,9 @@ _acting: ContextVar[tuple[AuditActor, AuditReason]] = ContextVar(
 )
 
 
-@contextmanager
-def acting(actor: AuditActor, why: AuditReason) -> Iterator[None]:
+def acting(actor: AuditActor, why: AuditReason) -> AbstractContextManager[None]:
     """Attribute every action within the context to an actor, with a reason."""
-    token = _acting.set((actor, why))
-    try:
-        yield
-    finally:
-        _acting.reset(token)
+    return setting(_acting, (actor, why))
 
 
 def who_acts() -> tuple[AuditActor, AuditReason]:
