@@ -7,7 +7,7 @@ refused, a model that does not exist and a request that does not fit are for som
 fill a schema, so that a turn with a `response_format` is never answered by it. Without `fallback` every failure is
 raised.
 
-A model that keeps failing rests (see `agents.model_health`) and is asked again by a turn after a while; where all of
+A model that keeps failing rests (see `ModelHealth`) and is asked again by a turn after a while; where all of
 them rest and nothing else can answer, they are asked all the same. An answer of another model than the one that should
 have answered says so in `additional_kwargs["answered_by"]`; one that only quotes is marked as no part of the dialogue.
 

@@ -49,7 +49,7 @@ class MemoryFilesBackend(ReadingBackend):
     run's context or under `configurable`; never from a path or a model. Two users never see each other's files.
     Without a user nothing is stored, and every call says so.
 
-    A text is found by hybrid search (see `FileSearchMiddleware`), up to the limit of `memory.index.chunks`; a binary
+    A text is found by hybrid search (see `FileSearchMiddleware`), up to the limit of `memory.index.entries`; a binary
     file by its path. Files by an agent have the origin `assistant`, uploads `import`: neither teaches facts about the
     user. A file that one conversation alone wrote is erased with it.
 

@@ -100,7 +100,7 @@ class Record(BaseModel, extra="forbid", frozen=True):
     Args:
         id: Deterministic id.
         kind: The record's type.
-        text: The indexed text, in the user's own language: long texts in pieces (`memory.index.chunks`).
+        text: The indexed text, in the user's own language: long texts in pieces (`memory.index.entries`).
         created_at: When it was first believed.
         session_id: The conversation it came from.
         agent_id: The agent that wrote it.
@@ -457,7 +457,7 @@ class Episode(Record):
 class Document(Record):
     """A text that somebody provided, found beside facts.
 
-    A long text is found by each of its pieces, up to the limit of `memory.index.chunks`.
+    A long text is found by each of its pieces, up to the limit of `memory.index.entries`.
     """
 
     kind: Literal["document"] = "document"
