@@ -18,6 +18,7 @@ from typing import Any
 from react_mem.integrations.coding_hooks.hook_place import HookPlace, is_own, place_of
 from react_mem.logged_in import MAX_USER, is_user_id, user_name
 
+# Handled events with their time limits; an event without an answer by then is stored all the same
 SECONDS = {
     "SessionStart": 5.0,
     "UserPromptSubmit": 2.0,
@@ -26,10 +27,10 @@ SECONDS = {
     # Claude Code gives its hooks 1.5 seconds in all at the end of a session
     "SessionEnd": 1.0,
 }
-"""Handled events with their time limits; an event without an answer by then is stored all the same."""
 
 MAX_SECONDS = 60.0
 
+# Fields of an event that are passed on: no tool, no folder, no mode
 FIELDS = (
     "hook_event_name",
     "session_id",
@@ -41,22 +42,14 @@ FIELDS = (
     "transcript_path",
     "reason",
 )
-"""Fields of an event that are passed on: no tool, no folder, no mode."""
 
-MAX_BYTES = 32 << 20
-"""Bytes of an event."""
-
+MAX_BYTES = 32 << 20  # Bytes of an event
 DEFAULT_AGENT = "assistant"
 
 _PIECE = 1 << 18
-_AGENTS = "REACT_MEM_AGENTS"
-"""Variable with a folder of the user's own agents."""
-
-_POLL = 0.01
-"""Seconds between two looks for a started resident."""
-
-_MISUSED = 1
-"""Exit code for unknown arguments; 2 would stop the coding agent."""
+_AGENTS = "REACT_MEM_AGENTS"  # Variable with a folder of the user's own agents
+_POLL = 0.01  # Seconds between two looks for a started resident
+_MISUSED = 1  # Exit code for unknown arguments; 2 would stop the coding agent
 
 
 class _NotNowError(Exception):
@@ -123,12 +116,12 @@ def _is_seconds(value: str) -> bool:
     return value.replace(".", "", 1).isdecimal() and 0 < float(value) <= MAX_SECONDS
 
 
+# Options, each with the check of its value and the value in words
 _OPTIONS: dict[str, tuple[Callable[[str], bool], str]] = {
     "--user": (is_user_id, f"a name of 1 to {MAX_USER} printable characters"),
     "--agent": (bool, "the name of an agent, or the path of its YAML file"),
     "--seconds": (_is_seconds, f"a number above 0, up to {MAX_SECONDS:.0f}"),
 }
-"""Options, each with the check of its value and the value in words."""
 
 _USAGE = f"usage: react-mem hook {' '.join(f'[{name} ...]' for name in _OPTIONS)} < event.json"
 

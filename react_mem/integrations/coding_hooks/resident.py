@@ -28,17 +28,13 @@ if TYPE_CHECKING:
     from react_mem.integrations.coding_hooks.coding_session import HookEvents
     from react_mem.integrations.keeping_open import KeptOpen
 
+# Idle time until it ends: longer than the pause that ends a conversation, so that it makes the summary itself
 IDLE_SECONDS = 2_400.0
-"""Idle time until it ends: longer than the pause that ends a conversation, so that it makes the summary itself."""
 
-_MAX_REQUEST = 40 << 20
-"""Bytes of a request."""
-
+_MAX_REQUEST = 40 << 20  # Bytes of a request
 _READ_SECONDS = 5.0
 _PIECE = 1 << 16
-_BESIDE = 1 << 17
-"""Bytes from which a request is parsed in a thread."""
-
+_BESIDE = 1 << 17  # Bytes from which a request is parsed in a thread
 _MAX_LOG = 1 << 20
 _CLOSING_SECONDS = 8.0
 _LEAST_WAIT = 0.05

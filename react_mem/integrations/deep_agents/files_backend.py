@@ -26,8 +26,7 @@ from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryResu
 from react_mem.memory.records import KINDS, AgentFile, checked, in_any_order, origin_of
 from react_mem.memory.turns import flat
 
-_UPLOADED_AT_ONCE = 20
-"""Files of one batch, whose embeddings are awaited together."""
+_UPLOADED_AT_ONCE = 20  # Files of one batch, whose embeddings are awaited together
 
 
 def _batches(files: list[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
@@ -154,14 +153,9 @@ def _replaced(text: str, *, old: str, new: str, everywhere: bool) -> tuple[int |
 
 # Hybrid search in an owner's files, with the matching passage and its lines.
 
-PASSAGE_CHARS = 1_000
-"""Characters of a passage: about the length of an indexed piece."""
-
-_OUTSIDE = "files"
-"""Session id of a search by an application."""
-
-_SPARE = 5
-"""Candidates for each wanted file, where only one folder is searched."""
+PASSAGE_CHARS = 1_000  # Characters of a passage: about the length of an indexed piece
+_OUTSIDE = "files"  # Session id of a search by an application
+_SPARE = 5  # Candidates for each wanted file, where only one folder is searched
 
 
 class FoundFile(NamedTuple):
@@ -221,9 +215,7 @@ def _found(item: MemoryResultItem, folder: int) -> FoundFile:
 SKILL = KINDS["skill"]
 
 _READ_ONLY = "Error: what is learnt is read-only here: it changes with what comes of following it"
-
-_DESCRIPTION_CHARS = 300
-"""Characters of a skill's description, which stands in the system prompt of every turn."""
+_DESCRIPTION_CHARS = 300  # Characters of a skill's description, which stands in the system prompt of every turn
 
 
 class LearntSkills:

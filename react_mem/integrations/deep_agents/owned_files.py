@@ -142,14 +142,11 @@ class KeptFile(NamedTuple):
 
 FILE = KINDS["file"]
 
+# Folders into which Deep Agents moves parts of the prompt: results of tools, and messages that memory has anyway.
+# They are read by path, and not indexed, since they would bury the agents' notes
 SET_ASIDE = frozenset({"large_tool_results", "conversation_history"})
-"""Folders into which Deep Agents moves parts of the prompt: results of tools, and messages that memory has anyway.
 
-They are read by path, and not indexed, since they would bury the agents' notes.
-"""
-
-_REMOVED_AT_ONCE = 500
-"""Files removed in one batch: thousands would block the event loop."""
+_REMOVED_AT_ONCE = 500  # Files removed in one batch: thousands would block the event loop
 
 
 @dataclass(frozen=True)

@@ -77,9 +77,7 @@ def _within(path: str) -> str:
     return f"{AgentFile.clean_path(path).rstrip('/')}/"
 
 
-_WITHIN = 30.0
-"""Time limit of a call in seconds, as Deep Agents sets it for grep."""
-
+_WITHIN = 30.0  # Time limit of a call in seconds, as Deep Agents sets it for grep
 _NOT_FOUND = "file_not_found"
 
 P = ParamSpec("P")

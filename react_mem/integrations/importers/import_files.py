@@ -19,20 +19,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
-STANDARD_INPUT = "the standard input"
-"""Name of the standard input in messages."""
-
+STANDARD_INPUT = "the standard input"  # Name of the standard input in messages
 _IN_MEMORY = 1 << 24
 _MAX_MEMBERS = 100_000
-_MAX_UNPACKED = 1 << 34
-"""Unpacked bytes that are read of an archive: 16 GiB."""
-
-_MAX_RATIO = 200
-"""Compression ratio of a member, at most (zip bombs); text reaches some twenty."""
-
+_MAX_UNPACKED = 1 << 34  # Unpacked bytes that are read of an archive: 16 GiB
+_MAX_RATIO = 200  # Compression ratio of a member, at most (zip bombs); text reaches some twenty
 _SMALL = 1 << 27
 _AS_TEXT = "save it as UTF-8"
 _AS_IT_WAS = "give what is in it, as it was exported"
+# Forms other than UTF-8 text by their first bytes, each with name and cure
 _FORMS = {
     b"\xff\xfe": f"UTF-16; {_AS_TEXT}",
     b"\xfe\xff": f"UTF-16; {_AS_TEXT}",
@@ -41,7 +36,6 @@ _FORMS = {
     # of a whole one its members are read
     b"PK\x03\x04": "an archive whose end is missing or damaged; download it again",
 }
-"""Forms other than UTF-8 text by their first bytes, each with name and cure."""
 
 
 class ImportFile:
@@ -140,20 +134,14 @@ class _Unclosed(io.RawIOBase):
 
 # Streaming JSON reader: one array element at a time, so that memory use is bounded by one element.
 
-_PIECE = 1 << 16
-"""Characters per read."""
-
-MAX_ELEMENT = 1 << 26
-"""Characters of one element, more than any conversation has."""
-
+_PIECE = 1 << 16  # Characters per read
+MAX_ELEMENT = 1 << 26  # Characters of one element, more than any conversation has
 _BLANKS = " \t\r\n"
 
+# Field names that mark a single line as an entry, and not as an object with arrays of entries
 _OF_ONE = frozenset({"id", "uuid", "text", "memory", "memory_id", "fact", "in"})
-"""Field names that mark a single line as an entry, and not as an object with arrays of entries."""
 
-_IDS = ("id", "uuid", "conversation_id")
-"""Field names of an element's id in other systems."""
-
+_IDS = ("id", "uuid", "conversation_id")  # Field names of an element's id in other systems
 _decode = json.JSONDecoder(parse_constant=float).raw_decode
 
 
@@ -331,8 +319,7 @@ NO_OBJECT = "is not a JSON object"
 
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)
-_MILLISECONDS = 1e11
-"""Seconds until the year 5138: a greater number counts milliseconds."""
+_MILLISECONDS = 1e11  # Seconds until the year 5138: a greater number counts milliseconds
 
 
 def time_in(value: Any) -> datetime | None:

@@ -67,8 +67,8 @@ from react_mem.memory.records import (
     turns_to_read,
 )
 
+# Reason for skipping a second text under one id, which would replace the first at each import, and be replaced
 _REPEATED = "has the id of an earlier entry of this import, which counts, and no later date; give each an id of its own"
-"""Reason for skipping a second text under one id, which would replace the first at each import, and be replaced."""
 
 _FULL = "does not fit: its owner has as much as the quotas allow; import it again when there is room"
 

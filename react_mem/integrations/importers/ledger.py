@@ -28,9 +28,7 @@ from react_mem.integrations.importers.as_records import (
 from react_mem.memory.records import KINDS, Change, in_any_order, kind_named, meta_namespace, record_id
 
 _KIND = "imported"
-
-BUCKET = 3
-"""Hexadecimal digits that name a bucket: at most 4,096 items of an owner, however much is imported."""
+BUCKET = 3  # Hexadecimal digits that name a bucket: at most 4,096 items of an owner, however much is imported
 
 
 async def imported_before(store: BaseStore, user_id: str, digests: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -65,12 +63,12 @@ DOCUMENT = KINDS["document"]
 EPISODE = KINDS["episode"]
 FACT = KINDS["fact"]
 
+# Kinds whose ids depend on their words; the id of a message depends on its entry
 _CHANGEABLE = (FACT, DOCUMENT, EPISODE)
-"""Kinds whose ids depend on their words; the id of a message depends on its entry."""
 
 
+# Kinds and ids of an owner's records, by a digest of the entry that they were imported from
 EarlierImports = defaultdict[str, set[tuple[str, str]]]
-"""Kinds and ids of an owner's records, by a digest of the entry that they were imported from."""
 
 
 async def earlier_imports(store: BaseStore, user_id: str, source: str) -> EarlierImports:

@@ -18,12 +18,10 @@ FORGOTTEN = "was imported before, and has been forgotten since"
 KEPT = "says something else at its source by now; what was corrected or said again here, or is over, stays as it is"
 OLDER = "is an older version of what was imported of it"
 SAID = "says something else here or at its source by now; a message stays as it was imported"
+_WORDS = ("text", "title", "steps", "outcome")  # Fields of documents and episodes with words
 
-_WORDS = ("text", "title", "steps", "outcome")
-"""Fields of documents and episodes with words."""
-
+# Reasons for leaving an entry as it is that are no fault of the import
 SETTLED = frozenset({FORGOTTEN, KEPT, OLDER, SAID})
-"""Reasons for leaving an entry as it is that are no fault of the import."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,7 @@ class SourceUpdate:
     refused: str = ""
 
 
-KNOWN = SourceUpdate()
-"""Decision about an entry with the words that are stored."""
+KNOWN = SourceUpdate()  # Decision about an entry with the words that are stored
 
 
 def entry_of(record: Record) -> tuple[Any, ...]:

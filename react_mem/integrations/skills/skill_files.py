@@ -26,25 +26,16 @@ from react_mem.memory import Skill
 from react_mem.memory.records import fold, normalise, read_yaml
 
 NAME = "SKILL.md"
+MAX_FILE_CHARS = 200_000  # Characters of a file; a longer one is no procedure
 
-MAX_FILE_CHARS = 200_000
-"""Characters of a file; a longer one is no procedure."""
+MAX_NAME, MAX_DESCRIPTION = 64, 1_024  # Characters of a name and of a description in the format of Agent Skills
 
-MAX_NAME, MAX_DESCRIPTION = 64, 1_024
-"""Characters of a name and of a description in the format of Agent Skills."""
-
+# Characters read of a body in free Markdown: a longer one is a manual, which no prompt shows whole
 MAX_BODY_CHARS = 4_000
-"""Characters read of a body in free Markdown: a longer one is a manual, which no prompt shows whole."""
 
-MARK = "react-mem"
-"""Metadata key of the procedure in one of our files."""
-
-_META = "skill_file"
-"""Key of a record's `meta` for the original name and front matter of an imported skill."""
-
-_MAX_FRONT_BYTES = 3_000
-"""Bytes of a front matter that are kept, of the four thousand of a record's `meta`."""
-
+MARK = "react-mem"  # Metadata key of the procedure in one of our files
+_META = "skill_file"  # Key of a record's `meta` for the original name and front matter of an imported skill
+_MAX_FRONT_BYTES = 3_000  # Bytes of a front matter that are kept, of the four thousand of a record's `meta`
 _FRONT = re.compile(r"\A\s*---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)(.*)", re.DOTALL)
 _FIELD = re.compile(r"^-\s+\**([A-Z][\w /-]{1,40}?)\**:\**\s*(.*)$")
 _STEP = re.compile(r"^\s*(?:\d+[.)]|[-*])\s+(.*)$")
@@ -54,8 +45,8 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 _AGENT_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
+# Labels of entries that are constraints rather than steps, in this order
 _LESSON = ("Principle", "Root Cause", "Correct Approach", "Prevention")
-"""Labels of entries that are constraints rather than steps, in this order."""
 
 
 def skill_name(skill: Skill, owner: str) -> str:

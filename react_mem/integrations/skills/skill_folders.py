@@ -88,15 +88,9 @@ def _names(skill: Skill) -> set[str]:
     return {skill.id, Skill.identity(skill.task_type, skill.use_when)}
 
 
-AGENT = "skill-files"
-"""Agent id of skills from files."""
-
-MAX_FILES = 1_000
-"""Skill files of one import."""
-
-_MAX_FOLDERS = 20_000
-"""Folders that are searched for skill files."""
-
+AGENT = "skill-files"  # Agent id of skills from files
+MAX_FILES = 1_000  # Skill files of one import
+_MAX_FOLDERS = 20_000  # Folders that are searched for skill files
 _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 

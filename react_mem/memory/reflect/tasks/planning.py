@@ -25,9 +25,7 @@ from react_mem.memory.reflect.tasks.task_store import MAX_STEPS, Step, TaskGraph
 
 # A plan as a model writes it -> a task graph, repaired where that is safe, refused with a reason where it is not.
 
-MAX_CHARS = 200
-"""Characters of a description: a model that writes more has begun to do the step."""
-
+MAX_CHARS = 200  # Characters of a description: a model that writes more has begun to do the step
 _MAX_ID = 20
 _NO_ID = re.compile(r"[^\w.-]+")
 _STATUSES = frozenset(get_args(TaskStatus))
@@ -134,9 +132,7 @@ def _line(value: Any) -> str:
 
 _MAX_REQUEST = 2_000
 _MAX_SAID = 400
-SAID = 6
-"""Messages before the request in the prompt."""
-
+SAID = 6  # Messages before the request in the prompt
 _MAX_DONE = 200
 
 
@@ -189,12 +185,10 @@ def _schema(tools: Sequence[str]) -> dict[str, Any]:
 # A quote must be whole clauses of the conversation, since a fragment may say the opposite, and outside questions. Each
 # stretch of words proves one step only.
 
+# Words used as proof: by message id, pairs of the first word and the word after the last
 Taken = Mapping[str, Sequence[Sequence[int]]]
-"""Words used as proof: by message id, pairs of the first word and the word after the last."""
 
-_MAX_CHARS = 2_000
-"""Characters of a message, as many as a planner sees of a request."""
-
+_MAX_CHARS = 2_000  # Characters of a message, as many as a planner sees of a request
 _WORD = re.compile(r"\w+")
 
 
