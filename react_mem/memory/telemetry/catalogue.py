@@ -124,8 +124,7 @@ _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1)
 _COUNTS = (0, 1, 2, 3, 5, 8, 13, 20, 40, 80)
 
 PURPOSE = choice(
-    "purpose",
-    "answer extraction summary web_search chat_summary learning consolidation planning switching",
+    "purpose", "answer extraction summary web_search chat_summary learning consolidation planning switching"
 )
 _MODEL = Name("model")
 _DIRECTION = choice("direction", "input output")
@@ -134,8 +133,7 @@ _HIT = choice("hit", "yes no")
 _CACHE = choice("cache", "question document search page")
 _LEVEL = choice("level", "1 2 3 4 5 6 7 8 9 master")
 _SECTION = choice(
-    "section",
-    "system profile web_pages memories summaries conversation working_memory question tools total",
+    "section", "system profile web_pages memories summaries conversation working_memory question tools total"
 )
 _SOURCE = Name("source")  # The kind of a record, from its class
 ERROR_TYPE = Name("error_type")  # The class of an exception, never its message
@@ -211,10 +209,7 @@ INSTRUMENTS = (
         "How similar to the question a memory in the prompt is, calibrated, from 0 to 1.",
     ),
     histogram(
-        "read.relevance",
-        "1",
-        _SHARES,
-        "Score of a memory in the prompt as a share of that of the best of its scope.",
+        "read.relevance", "1", _SHARES, "Score of a memory in the prompt as a share of that of the best of its scope."
     ),
     histogram("read.results", "{memory}", _COUNTS, "Memories that one read found."),
     counter("retrieved", "{memory}", "Memories that were found, by what they are.", _SOURCE),
