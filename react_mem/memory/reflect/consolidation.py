@@ -361,7 +361,7 @@ class Consolidation(Strategy[Drawn]):
         """Count regularities; a model is asked about new or changed groups only."""
         self._memories = memories = await read_memories(self.store, self.user_id)
         # hundreds of facts take a tenth of a second
-        found = Checked(await asyncio.to_thread(counted, memories.facts, memories.former, memories.episodes))
+        found = await asyncio.to_thread(counted, memories.facts, memories.former, memories.episodes)
         if asker is None:
             return Gathered(found)
         wanted = {digest(group): group for group in await asyncio.to_thread(groups, memories.evidence)}

@@ -24,7 +24,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import OUTCOME, SKILL
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.skills import Skill, TurnOutcome, Worths
-from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
+from react_mem.memory.reflect.driver import Asked, Gathered, Report, Strategy
 from react_mem.memory.reflect.skills.distilling import distil, find, question_about
 from react_mem.memory.reflect.skills.skill_drafts import (
     MAX_SOURCES,
@@ -156,18 +156,16 @@ class Learning(Strategy[SkillDraft]):
         found = await asyncio.to_thread(find, traces, self._tools)
         known = KnownSkill(await self._skills(), self._last_used)
         drafts: list[SkillDraft] = []
-        refused: list[str] = []
         questions = []
         for kind in found:
             plain = await asyncio.to_thread(distil, kind.task_type, kind.procedures, {}, self._tools)
             new = [one for one in plain.drafts if asker is not None and not known.has(one)]
             drafts += [one for one in plain.drafts if one not in new]
-            refused += plain.refused
             if new:
                 ids = {one.skill.id for one in new}
                 wanted = [one for one in kind.procedures if procedure_id(kind.task_type, one.tools) in ids]
                 questions.append(Asked(question_about(kind.task_type, wanted, self._tools), otherwise=new))
-        return Gathered(Checked(drafts, refused), questions)
+        return Gathered(drafts, questions)
 
     async def merge(
         self, drafts: Sequence[SkillDraft], there: Mapping[str, dict[str, Any]], report: Report

@@ -91,22 +91,6 @@ class TestWords:
         assert texts == ["a task of the type shop about please, buy, green, tea", *["with {what}"] * 4]
         assert refused == []
 
-    def test_what_one_tool_hands_on_to_the_next_is_told(self) -> None:
-        turns = [trace("search order", n, goal="buy", id=f"id-{n}") for n in range(3)]
-        handed = [
-            Trace(
-                t.session_id,
-                t.turn_id,
-                t.task_type,
-                t.goal,
-                (t.steps[0].model_copy(update={"input": {}, "output": f"found id-{n}"}), *t.steps[1:]),
-                True,
-            )
-            for n, t in enumerate(turns)
-        ]
-        [[_, *actions]], _ = worded(handed)
-        assert actions == ["without arguments", "with {id} from search"]
-
     def test_a_model_s_words_are_taken_where_they_pass_and_plain_ones_where_not(self) -> None:
         said = ProcedureWording(
             use_when="A user wants something bought.",

@@ -333,8 +333,8 @@ async def test_a_skill_is_trusted_no_more_than_the_steps_that_it_was_learnt_from
     assert {skill.task_type: skill.origin for skill in await skills(memory)} == {"shop": "tool", "news": "web"}
 
 
-@pytest.mark.parametrize(("source", "is_named"), [("stock", True), (WEB_SEARCH, False)])
-async def test_what_a_page_gave_is_not_handed_on_by_a_skill(memory: MemoryFacade, source: str, is_named: bool) -> None:
+@pytest.mark.parametrize("source", ["stock", WEB_SEARCH])
+async def test_what_a_tool_gave_is_not_handed_on_by_a_skill(memory: MemoryFacade, source: str) -> None:
     for session in ("1", "2", "3"):
         account = f"ACC-{session}{session}"
         taken = [
@@ -354,7 +354,8 @@ async def test_what_a_page_gave_is_not_handed_on_by_a_skill(memory: MemoryFacade
     await learnt(memory, model=ScriptedModel(script=[answer]), tools=[*TOOLS, WEB_SEARCH])
     [skill] = await offered(memory)
     assert "ACC" not in skill.text
-    assert (f"{{account}} from {source}" in skill.text) is is_named
+    assert "with {account}" in skill.text
+    assert f"from {source}" not in skill.text
     assert skill.preferences == ()
 
 
