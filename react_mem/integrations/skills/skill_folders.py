@@ -22,7 +22,7 @@ from react_mem.integrations.skills.skill_files import (
     agent_skill_names,
     is_unedited,
     read_agent_skill,
-    write_agent_skill,
+    write_skill,
 )
 from react_mem.memory import MemoryFacade, MemoryScope, Origin, Skill
 from react_mem.memory.records import KINDS, checked
@@ -145,7 +145,7 @@ def _write(folder: Path, skills: Sequence[Skill]) -> SkillFilesExport:
     names = agent_skill_names(skills)
     for skill in skills:
         name = names[skill.id]
-        file, text = folder / name / NAME, write_agent_skill(skill, name)
+        file, text = folder / name / NAME, write_skill(skill, name)
         try:
             if file.parent.is_symlink() or file.is_symlink():
                 raise ValueError("is a symbolic link, which is not followed")
