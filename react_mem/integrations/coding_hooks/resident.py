@@ -96,6 +96,7 @@ class _Resident:
         self._used_at = loop.time()
         # in the current folder; a stale socket of a dead resident is replaced
         server = await asyncio.start_unix_server(self._serve_client, place.socket, backlog=64)
+        os.chmod(place.socket, 0o600)
         # relative paths are in the home folder, and no project's folder is kept from being removed
         os.chdir(place.home)
         # in a thread: the loop accepts events meanwhile

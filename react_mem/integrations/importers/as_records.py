@@ -12,7 +12,6 @@ from typing import Any, Literal, Protocol
 
 from pydantic import ValidationError
 
-from react_mem.integrations.importers.source_updates import SETTLED
 from react_mem.memory import Document, Episode, Fact, Message, Origin, Record
 from react_mem.memory.records import KINDS, MAX_INDEXED_CHARS, normalise, storable
 
@@ -195,6 +194,17 @@ def _noted(kind: type[Record], source: str, entry: ForeignEntry, data: dict[str,
         return kind.model_validate({**data, "meta": {**_finite(storable(dict(entry.notes))), **where}})
     except (ValidationError, RecursionError):
         return kind.model_validate({**data, "meta": where})
+
+
+# Reasons for leaving an entry that was imported before as it is.
+
+FORGOTTEN = "was imported before, and has been forgotten since"
+KEPT = "says something else at its source by now; what was corrected or said again here, or is over, stays as it is"
+OLDER = "is an older version of what was imported of it"
+SAID = "says something else here or at its source by now; a message stays as it was imported"
+
+# Reasons for leaving an entry as it is that are no fault of the import
+SETTLED = frozenset({FORGOTTEN, KEPT, OLDER, SAID})
 
 
 # Outcome of an import: how many entries became memories, which were there, and why the rest became none.
