@@ -50,7 +50,6 @@ from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.large_namespaces import NamespaceIndexes
 from react_mem.memory.store.left_traces import Traces, TracesFound, find_traces
 from react_mem.memory.store.migrations import migrate
-from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_reads import OwnerReads
 from react_mem.memory.store.owner_recall import OwnerRecall
@@ -60,7 +59,7 @@ from react_mem.memory.store.row_security import Connection, Pool
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
 from react_mem.memory.store.searches import check_filter
 from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, INDEX_LIMIT
-from react_mem.memory.store.transactions import Guard, until_no_deadlock
+from react_mem.memory.store.transactions import Guard, check_model, until_no_deadlock
 from react_mem.memory.store.vectors import DocumentVectors, query_vectors, question_vectors
 from react_mem.memory.store.writes import Held, Writes, erase_if, read_vector_oid, sweep, write
 

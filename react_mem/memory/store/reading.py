@@ -18,11 +18,9 @@ from react_mem.memory.index.scorer import nearest
 from react_mem.memory.model.namespaces import owner_of_path, owner_within
 from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.large_namespaces import INDEX_SCAN, NamespaceIndexes
-from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.owner_texts import AT_ONCE, EVERY, OwnerTexts
 from react_mem.memory.store.row_security import Connection, Pool, confined, has_row_security, unconfined
-from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys
-from react_mem.memory.store.sealing.sealed_filter import meets
+from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys, meets
 from react_mem.memory.store.searches import (
     Parameters,
     Target,
@@ -33,6 +31,7 @@ from react_mem.memory.store.searches import (
 )
 from react_mem.memory.store.serialisation import Binary
 from react_mem.memory.store.stored_text import text_array
+from react_mem.memory.store.transactions import check_model
 
 _MORE = 10
 """How many times more candidates a search takes that found too few."""

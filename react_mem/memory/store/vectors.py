@@ -30,7 +30,6 @@ from react_mem.memory.model.receipt import NO_FIELDS
 from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import need_keys
-from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.priority import behind_turns
 from react_mem.memory.store.row_security import Pool, confined_within
 from react_mem.memory.store.sealing.row_codec import RowCodec
@@ -39,6 +38,7 @@ from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.serialisation import Binary
 from react_mem.memory.store.stored_text import check_identity, entries_of_fields, index_entries, storable, to_json
 from react_mem.memory.store.stored_vectors import PlacedEntry, RecentVectors, perhaps_stored, stored_vectors
+from react_mem.memory.store.transactions import check_model
 from react_mem.memory.store.writes import (
     INDEX_ROWS,
     ItemRow,
