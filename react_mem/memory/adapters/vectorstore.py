@@ -65,9 +65,8 @@ from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
 from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.owned import WHOLE, read_all
 from react_mem.memory.store.transactions import Guard
-from react_mem.memory.store.whole_store import read_all
 
 SEARCHED: frozenset[MemoryScope] = frozenset({MemoryScope.SEMANTIC})
 """Scopes indexed by default: facts and documents."""

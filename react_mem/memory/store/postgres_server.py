@@ -101,7 +101,6 @@ async def open_database(
             index_bytes=settings.index_bytes,
             index_limit=settings.index_limit,
             question_cache_bytes=settings.question_cache_bytes,
-            search_cache_bytes=settings.search_cache_bytes,
             attachment_bytes=settings.attachment_bytes,
             keys=keys,
             audit=audit,

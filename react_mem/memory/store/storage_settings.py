@@ -44,7 +44,6 @@ _FIELDS_BY_VARIABLE = {
     "MEMORY_INDEX_BYTES": "index_bytes",
     "MEMORY_INDEX_LIMIT": "index_limit",
     "MEMORY_QUESTION_CACHE_BYTES": "question_cache_bytes",
-    "MEMORY_SEARCH_CACHE_BYTES": "search_cache_bytes",
     "MEMORY_ATTACHMENT_BYTES": "attachment_bytes",
     **_GUARDS,
 }
@@ -104,7 +103,7 @@ INDEX_LIMIT = 100_000
 """Most texts of a namespace that a process indexes and compares exhaustively: 100 MB, and 10 ms a search."""
 
 CACHE_BYTES = 4 * 2**20
-"""Bytes of each cache of a process: vectors of some 1,300 questions, results of some 80 searches of 1,000 texts."""
+"""Bytes of each cache of a process: vectors of some 1,300 questions."""
 
 _VECTOR_STORE = frozenset({"factory", "options", "scopes"})
 """Keys of `vector_store`, validated by `VectorIndexSettings` when it is opened."""
@@ -132,7 +131,6 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
         index_bytes: Bytes of the owners' indexes that a process keeps at hand; the least recently used go first.
         index_limit: Texts of a namespace from which on its candidates come from the database.
         question_cache_bytes: Bytes of the vectors of questions that a process keeps for ten minutes; 0 for none.
-        search_cache_bytes: Bytes of what searches found that it keeps while nothing has changed; 0 for none.
         attachment_bytes: Bytes that the images, sounds and files of an owner's messages may take; 0 keeps none.
         audit: Whether an audit log says who did what with whose memory, without a word of it.
         encryption_key: The master key that memory is encrypted under, 32 bytes in base64 or hex; without one, or one of
@@ -160,7 +158,6 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
     index_bytes: int = Field(INDEX_BYTES, ge=0)
     index_limit: int = Field(INDEX_LIMIT, ge=0)
     question_cache_bytes: int = Field(CACHE_BYTES, ge=0)
-    search_cache_bytes: int = Field(CACHE_BYTES, ge=0)
     attachment_bytes: int = Field(ATTACHMENT_BYTES, ge=0)
     audit: bool = False
     encryption_key: SecretStr | None = None
@@ -246,20 +243,10 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
-        """Read the settings from `DATABASE_URL`, `REACT_MEM_DATA_DIR`, `EMBEDDING_MODEL`, `DATABASE_POOL_MIN`, `_MAX`,
-        `VECTOR_STORE`, `INDEX_FIELDS`, `MEMORY_INDEX_BYTES`, `_LIMIT`, `MEMORY_QUESTION_CACHE_BYTES`,
-        `MEMORY_SEARCH_CACHE_BYTES`, `MEMORY_ATTACHMENT_BYTES`, `MEMORY_AUDIT`,
-        `MEMORY_ROW_SECURITY`, `MEMORY_ENCRYPTION_KEY`, `_KEY_FILE`, `_KEY_FUNCTION`, `_KEY_FORMER`,
-        `MEMORY_RECEIPT_KEY`, `_KEY_FILE`.
+        """Read the settings from the environment; docs/configuration.md lists the variables.
 
         In a deployment the platform's `POSTGRES_URI` or `DATABASE_URI` stands in for a missing `DATABASE_URL`, and
         there is no embedded database: a container's disk does not outlive the container.
-
-        Args:
-            environ: The environment to read.
-
-        Returns:
-            The settings.
 
         Raises:
             StorageNotConfigured: In a deployment without a database.
