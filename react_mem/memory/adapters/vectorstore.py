@@ -161,10 +161,6 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         await self._notes.catch_up((NOTES, *namespace))
         return await self._can.amake_up_vectors(namespace)
 
-    async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
-        # the vector store's notes say what is missing there
-        return [] if self.covers(namespace) else await self._can.aunindexed(namespace, kind, after=after, limit=limit)
-
     async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
         return await self._can.alisted(wanted, behind, limit)
 

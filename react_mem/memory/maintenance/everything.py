@@ -16,11 +16,13 @@ from pydantic import BaseModel, Field
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import cause_of, trace_of
+from react_mem.memory.maintenance.queue import RenewedLease, WorkQueue
 from react_mem.memory.maintenance.runner import Runners, maintain, repair
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import META
+from react_mem.memory.model.records import record_id
 from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.model.shown import QueueHealth
 from react_mem.memory.rights.retention import Retained, retain
@@ -30,6 +32,7 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.priority import FRONT, behind_turns
 from react_mem.memory.store.statistics import server_of, waiting_of
 from react_mem.memory.store.transactions import Guard, compare_and_set
+from react_mem.memory.work.items import Place, Work
 from react_mem.memory.write.conversations import agents_with_work
 from react_mem.memory.write.session import TurnReport
 
@@ -85,9 +88,6 @@ async def maintain_all(
 LOOK_SECONDS = 600.0
 """Seconds between two checks for a due round."""
 
-_LEASE_MS = 300_000
-"""Lease without renewal after which a process is taken for dead: longer than any user takes."""
-
 _SHARE = 24
 _SOONEST, _LATEST = timedelta(hours=1), timedelta(days=1)
 
@@ -124,10 +124,6 @@ async def retain_all(
     return total
 
 
-class _LeaseLost(Exception):  # noqa: N818 - no error: another process goes on
-    """Another process has taken the round over."""
-
-
 @dataclass(frozen=True)
 class RetentionRounds:
     """Retention rounds of one worker, with its name and a clock in seconds since 1970."""
@@ -150,35 +146,25 @@ class RetentionRounds:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def make(self, policies: Mapping[str, RetentionSettings]) -> Retained | None:
-        """Run the round that is due for agents with a limit; return None where none is, or another process runs it."""
-        held = {agent: mark for agent in policies if (mark := await self._claim(agent, policies[agent])) is not None}
-        if not held:
+        """Run the round of agents with a limit; return None if it is not due, or another process runs it."""
+        queue = WorkQueue(self.store, self.clock)
+        place: Place = ("memory_worker",), record_id("retention", *sorted(policies))
+        first = Work(kind="retain", agent="", session="", due_at=queue.now())
+        await compare_and_set(self.store, Guard(*place, None), first.to_value())
+        held = await queue.get("", place)
+        claimed = await queue.claim(held, self.name) if held is not None and held.work.due_at <= queue.now() else None
+        if claimed is None:
             return None
-        renewed_at = self.clock()
-
-        async def between() -> None:
-            nonlocal renewed_at
-            while FRONT.room_for_work(1) < 1:  # noqa: ASYNC110 - nobody tells that a crowd of turns has passed
-                await asyncio.sleep(_PAUSE)
-            if (self.clock() - renewed_at) * 3000 > _LEASE_MS:
-                renewed_at = self.clock()
-                for agent, mark in held.items():
-                    if (renewed := await self._swap(agent, mark, self._leased(mark))) is None:
-                        raise _LeaseLost
-                    held[agent] = renewed
-
-        done = False
+        lease = RenewedLease(queue, claimed)
+        # broken off, it is due for another process
+        next_at = queue.now()
         try:
-            # with those whose round is not due: what one of them keeps longer stays, whatever it came from
+            # what one agent keeps longer stays, whatever it came from
             with acting(AuditActor.WORKER, AuditReason.RETENTION):
-                report = await retain_all(self.store, self.checkpointer, policies, between=between)
-            done = True
-        except _LeaseLost:
-            return None
+                report = await retain_all(self.store, self.checkpointer, policies, between=_crowd_passed)
+            next_at = queue.now() + int(min(map(every, policies.values())).total_seconds() * 1000)
         finally:
-            for agent, mark in held.items():
-                at = int(self.clock() * 1000) if done else mark["at"]
-                await asyncio.shield(self._swap(agent, mark, {"at": at, "by": "", "until": 0}))
+            await asyncio.shield(queue.again(await lease.end(), next_at))
         if report.total or report.problems:
             log.info("retention removed %s, of %d users", report.in_words(), report.users)
         return report
@@ -195,25 +181,10 @@ class RetentionRounds:
                 found[agent] = settings
         return found
 
-    async def _claim(self, agent: str, settings: RetentionSettings) -> dict[str, Any] | None:
-        """Take the lease on an agent's round; None where it is not due, or leased."""
-        item = await self.store.aget(*_place(agent), refresh_ttl=False)
-        before = item.value if item is not None else None
-        known = before or {"at": 0, "by": "", "until": 0}
-        at = self.clock() * 1000
-        if known["at"] + every(settings).total_seconds() * 1000 > at or known["until"] > at:
-            return None
-        return await self._swap(agent, before, self._leased(known))
 
-    def _leased(self, mark: Mapping[str, Any]) -> dict[str, Any]:
-        return {"at": mark["at"], "by": self.name, "until": int(self.clock() * 1000) + _LEASE_MS}
-
-    async def _swap(self, agent: str, before: dict[str, Any] | None, after: dict[str, Any]) -> dict[str, Any] | None:
-        return after if await compare_and_set(self.store, Guard(*_place(agent), before), after) else None
-
-
-def _place(agent: str) -> tuple[tuple[str, ...], str]:
-    return ("memory_worker",), f"retention {agent}"
+async def _crowd_passed() -> None:
+    while FRONT.room_for_work(1) < 1:  # noqa: ASYNC110 - nobody tells that a crowd of turns has passed
+        await asyncio.sleep(_PAUSE)
 
 
 def every(settings: RetentionSettings) -> timedelta:

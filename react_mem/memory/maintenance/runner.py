@@ -15,10 +15,10 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.calls import Asker
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import CONVERSATION, MESSAGE
+from react_mem.memory.model.kinds import CONVERSATION
 from react_mem.memory.model.namespaces import owner_namespace, scope_namespace
-from react_mem.memory.model.receipt import Change, put, write
-from react_mem.memory.model.records import Message, now
+from react_mem.memory.model.receipt import write
+from react_mem.memory.model.records import now
 from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.reflect.consolidation import Consolidation
@@ -28,43 +28,12 @@ from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.retrieval.last_known import note_new_alike
 from react_mem.memory.rights.hidden import erase_due
 from react_mem.memory.store.capabilities import capabilities
-from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, announce, put_work
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations
 from react_mem.memory.write.session import TurnReport, next_due
 from react_mem.memory.write.turns import Turns
 
 # Reflection over many turns: entity resolution, knowledge, skills; and all of them at once, on request.
-
-# Messages that no search finds and that nothing waits to index: what an older version lost is indexed after all.
-
-_BATCH = 50
-"""Messages of a step, embedded at once."""
-
-
-async def index_lost_messages(memory: MemoryFacade, user_id: str) -> int:
-    """Index the messages of a user without an index entry or a pending turn that would make one; return their number.
-
-    A store that cannot list them is left as it is.
-    """
-    store = capabilities(memory.store)
-    found, last = 0, ""
-    namespace = scope_namespace(user_id, MemoryScope.DIALOG)
-    while ids := await store.aunindexed(namespace, MESSAGE.name, after=last, limit=_BATCH):
-        last = ids[-1]
-        found += await _index(memory, user_id, ids)
-    return found
-
-
-async def _index(memory: MemoryFacade, user_id: str, ids: list[str]) -> int:
-    async def step() -> tuple[int, list[Change]]:
-        waiting = {source for note in await memory.pending(user_id) for source in note.get("source_ids", ())}
-        stored = await memory.records(user_id, MemoryScope.DIALOG, ids)
-        lost = [Message.from_value(value) for id_, value in stored.items() if id_ not in waiting]
-        changes = [put(user_id, message) for message in lost if f"{message.text}{message.keywords}".strip()]
-        return len(changes), changes
-
-    return await transact(memory.store, user_id, step)
 
 
 async def maintain(anywhere: Turns, models: Sequence[BaseChatModel], tools: Sequence[str]) -> TurnReport:
@@ -101,11 +70,9 @@ async def reflect(anywhere: Turns, models: Sequence[BaseChatModel], tools: Seque
 
 
 async def repair(memory: MemoryFacade, user_id: str) -> None:
-    """Restore missing index entries and vectors of an owner's memory after a failure."""
-    store = memory.store
-    await index_lost_messages(memory, user_id)
-    await capabilities(store).amake_up_vectors(owner_namespace(user_id))
-    await note_new_alike(store, user_id)
+    """Restore missing vectors of an owner's memory after a failure."""
+    await capabilities(memory.store).amake_up_vectors(owner_namespace(user_id))
+    await note_new_alike(memory.store, user_id)
 
 
 # Ending a conversation because somebody says so, without waiting until it has gone quiet.

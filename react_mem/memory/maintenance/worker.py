@@ -22,7 +22,7 @@ from langgraph.store.base import BaseStore
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of, trace_of
 from react_mem.memory.maintenance.everything import RetentionRounds
-from react_mem.memory.maintenance.queue import Held, KnownWork, RenewedLease, WorkQueue, sweep
+from react_mem.memory.maintenance.queue import Held, KnownWork, RenewedLease, WorkQueue
 from react_mem.memory.maintenance.runner import AgentRunner, Outcome, Runners
 from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting
@@ -39,8 +39,8 @@ CLOSING_SECONDS = 5.0
 CONCURRENCY = 4
 """Items at once: model calls that mostly wait. The local embedder does one text at a time anyway."""
 
-_LOOKED_AT = 8
-"""Due items read for each free slot: several of an owner are done one after the other."""
+_LOOKED_AT = 500
+"""Due items read at a time: those of an owner are done one after the other, and there are to be other owners."""
 
 _PAUSE = 0.05
 """Seconds between two checks whether a crowd of turns has passed."""
@@ -179,7 +179,6 @@ class Worker:
     async def _serve(self) -> None:
         try:
             with behind_turns():
-                await self._begin()
                 while not self._closing:
                     self._bell.clear()
                     wait = await self._look()
@@ -192,13 +191,6 @@ class Worker:
         finally:
             if self._until_idle:
                 self._end_listening()
-
-    async def _begin(self) -> None:
-        try:
-            await self._queue.abandoned(self._runners.names())
-            await sweep(self.store, self._queue.now())
-        except Exception as error:
-            self._store_failed(error)
 
     async def _look(self) -> float:
         """Begin due items; return the seconds until the next call."""
@@ -224,11 +216,10 @@ class Worker:
         return max(0.0, waits if soonest is None else min(waits, (soonest - self._queue.now()) / 1000))
 
     async def _find_due(self) -> None:
-        limit = _LOOKED_AT * self._concurrency
-        due = await self._queue.due(list(self._runners.names()), limit, owners=2 * self._concurrency)
+        due = await self._queue.due(list(self._runners.names()), _LOOKED_AT)
         # what is left of those who are at hand has to wait for them, however often it is looked for
         at_hand = {owner for owner, _ in self._jobs.values()}
-        self._more = len(due) >= limit and any(held.user_id not in at_hand for held in due)
+        self._more = len(due) >= _LOOKED_AT and any(held.user_id not in at_hand for held in due)
         for held in due:
             if held.place not in self._jobs:
                 self._known.add(held)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from react_mem.memory.model.namespaces import Namespace, work_namespace
 from react_mem.memory.model.records import now, record_id
 
-Kind = Literal["extract", "conclude", "maintain", "erase"]
+Kind = Literal["extract", "conclude", "maintain", "erase", "retain"]
 Place = tuple[Namespace, str]
 """Address of an item: its namespace and its key."""
 
@@ -32,7 +32,7 @@ class Work(BaseModel, extra="ignore", frozen=True):
     Args:
         kind: `extract`: extract from the messages. `maintain`: the same for a turn that was never closed, and once the
             conversation is quiet, conclude it and reflect. `conclude`: do so now. `erase`: erase hidden memories that
-            are due.
+            are due. `retain`: a round of retention, of no owner.
         session: The conversation; of hidden memories, the wish.
         due_at: When it is due; while leased, the end of the lease.
         lease_by: The worker that has it.
