@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.maintenance import everything as runner
-from react_mem.memory.maintenance.everything import RetentionRounds, every
+from react_mem.memory.maintenance import runner as runner
+from react_mem.memory.maintenance.runner import RetentionRounds, every
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import Message, now
