@@ -55,8 +55,7 @@ from react_mem.memory.adapters.vector_index import (
 )
 from react_mem.memory.index.entries import matches
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
-from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.llm.checked_calls import checked
+from react_mem.memory.llm.causes import cause_of, checked
 from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.namespaces import ROOT
 from react_mem.memory.model.receipt import write

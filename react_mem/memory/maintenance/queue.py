@@ -18,12 +18,8 @@ from react_mem.memory.model.namespaces import WORK, decode
 from react_mem.memory.store.transactions import Guard, compare_and_set
 from react_mem.memory.work.items import Place, Work, is_dead
 
-LEASE_SECONDS = 30.0
-"""Lease without renewal after which a worker is taken for dead."""
-
-_FIRST_RETRY, _LAST_RETRY = 15.0, 3600.0
-"""Seconds until work that failed is tried again, doubling."""
-
+LEASE_SECONDS = 30.0  # lease without renewal after which a worker is taken for dead
+_FIRST_RETRY, _LAST_RETRY = 15.0, 3600.0  # seconds until work that failed is tried again, doubling
 _OVERDUE_MS = (3_600_000, 600_000, 60_000, 0)
 """Pages of a search: where more is due than is read, a store lists the latest written, not the longest overdue."""
 
@@ -116,8 +112,7 @@ def _held(item: Item) -> Held:
 
 # Work that a worker knows of without asking its store: what this process wrote, and what a look found to be due.
 
-_SPARE = 100
-"""Entries beyond twice the valid ones, before the heap is rebuilt."""
+_SPARE = 100  # entries beyond twice the valid ones, before the heap is rebuilt
 
 
 class KnownWork:

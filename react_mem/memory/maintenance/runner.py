@@ -244,9 +244,7 @@ async def maintain_all(
 
 # Rounds of retention: everybody's memory, one user after the other, by one process at a time.
 
-LOOK_SECONDS = 600.0
-"""Seconds between two checks for a due round."""
-
+LOOK_SECONDS = 600.0  # seconds between two checks for a due round
 _SHARE = 24
 _SOONEST, _LATEST = timedelta(hours=1), timedelta(days=1)
 

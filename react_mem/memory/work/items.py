@@ -1,4 +1,8 @@
-"""Work items: a task for a conversation with its due time, written with the turn that makes it necessary."""
+"""Work items: a task for a conversation with its due time, written with the turn that makes it necessary, in one batch.
+
+Equal work is one item, and asking again moves its due time (debounce). A worker claims an item by a compare-and-set and
+renews the lease while it is at work; the lease of a dead worker runs out. Any number of processes may run a worker.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,8 @@ from react_mem.memory.model.namespaces import Namespace, work_namespace
 from react_mem.memory.model.records import now, record_id
 
 Kind = Literal["extract", "conclude", "maintain", "erase", "retain"]
-Place = tuple[Namespace, str]
-"""Address of an item: its namespace and its key."""
-
-_ALL = 100_000
-"""Limit above the items of any owner, which are at most three for each conversation in progress."""
+Place = tuple[Namespace, str]  # address of an item: its namespace and its key
+_ALL = 100_000  # limit above the items of any owner, which are at most three for each conversation in progress
 
 
 class Work(BaseModel, extra="ignore", frozen=True):
