@@ -55,8 +55,7 @@ from react_mem.memory.adapters.vector_index import (
 )
 from react_mem.memory.index.entries import matches
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
-from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.llm.checked_calls import checked
+from react_mem.memory.llm.causes import cause_of, checked
 from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.namespaces import ROOT
 from react_mem.memory.model.receipt import write
@@ -159,10 +158,6 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         """Make the missing vectors of the inner store and index noted items below a namespace; return their number."""
         await self._notes.catch_up((NOTES, *namespace))
         return await self._can.amake_up_vectors(namespace)
-
-    async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
-        # the vector store's notes say what is missing there
-        return [] if self.covers(namespace) else await self._can.aunindexed(namespace, kind, after=after, limit=limit)
 
     async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
         return await self._can.alisted(wanted, behind, limit)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from react_mem.memory.language.folding import fold as fold
     from react_mem.memory.language.folding import normalise as normalise
     from react_mem.memory.language.hedging import claim_of as claim_of
+    from react_mem.memory.llm.causes import checked as checked
     from react_mem.memory.llm.causes import secret_finder as secret_finder
-    from react_mem.memory.llm.checked_calls import checked as checked
     from react_mem.memory.merging.blocks import said_content as said_content
     from react_mem.memory.merging.facts import fact_changes as fact_changes
     from react_mem.memory.merging.facts import load_facts as load_facts
