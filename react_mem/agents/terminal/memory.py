@@ -7,7 +7,6 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import PurePath
 from typing import Any, Literal
 
 from langchain_core.messages import AnyMessage, HumanMessage
@@ -17,7 +16,6 @@ from rich.text import Text
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context_preview import REMEMBERING, ContextPreview, preview_context, shown_message
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.agents.terminal.arguments import FORMATS
 from react_mem.agents.terminal.doctor_command import nothing_of
 from react_mem.agents.terminal.output import (
     CELL,
@@ -59,8 +57,6 @@ _LINES = 1_000
 """Lines of an export written at a time."""
 
 _ANEW = "Nothing was written to the file; the same command begins anew."
-
-_ENDINGS: dict[str, Literal["html", "json"]] = {".html": "html", ".htm": "html", ".json": "json"}
 
 
 async def run_memory(
@@ -215,7 +211,7 @@ class _Command:
     async def export(self, memory: MemoryFacade) -> int:
         """Write everything: as JSON Lines, as a page, or as Markdown; the first and the last can be imported."""
         where = self.arguments.file
-        form: Literal["html", "jsonl", "markdown"] = "html" if self.arguments.html else self.arguments.format
+        form: Literal["html", "jsonl", "markdown"] = self.arguments.format
         own = done = 0
         with Progress("Exporting", "records", quiet=self.arguments.quiet or self._out.as_json, go_on=_ANEW) as progress:
             lines: list[str] = []
@@ -243,23 +239,16 @@ class _Command:
 
     async def graph(self, memory: MemoryFacade) -> int:
         where = self.arguments.out
-        name: Literal["html", "json"] | None = self.arguments.format or (
-            "html" if where == "-" else _ENDINGS.get(PurePath(where).suffix.lower())
-        )
-        if name is None:
-            raise MemoryCommandError(
-                f"the ending of {where!r} says nothing of what is to be written: say --format "
-                f"{', '.join(FORMATS)}, or end it with {', '.join(_ENDINGS)}"
-            )
         graph = await memory.graph.whole(self._user)
-        shown = graph.largest(_MAX_DRAWN) if name == "html" else graph
-        await asyncio.to_thread(write_lines, where, [shown.written(name)])
+        as_data = self._out.as_json or where.endswith(".json")
+        shown = graph if as_data else graph.largest(_MAX_DRAWN)
+        await asyncio.to_thread(write_lines, where, [shown.written("json" if as_data else "html")])
         if where != "-":
             nodes, links, left_out = len(shown.nodes), len(shown.links), len(graph.nodes) - len(shown.nodes)
             rest = f"; {left_out} more memories, with fewer links, are left out" if left_out else ""
-            data = {"memories": nodes, "links": links, "left_out": left_out, "file": where, "format": name}
+            data = {"memories": nodes, "links": links, "left_out": left_out, "file": where}
             shown_nodes = counted(nodes, "memory", "memories")
-            self._out.report(data, f"{shown_nodes} and {counted(links, 'link')} are in {where} ({name}){rest}")
+            self._out.report(data, f"{shown_nodes} and {counted(links, 'link')} are in {where}{rest}")
         return 0
 
     async def forget(self, memory: MemoryFacade) -> int:
