@@ -59,7 +59,7 @@ def command_line() -> argparse.ArgumentParser:
         command = groups[group].add_parser(last, help=help)
         command.set_defaults(run=_RUNS.get(name.partition(" ")[0]))
         command.set_defaults(reads=name not in _MAKES_A_DATABASE | _NEEDS_NO_DATABASE)
-        either = command.add_mutually_exclusive_group()
+        either = command.add_mutually_exclusive_group() if name == "import" else command
         for option, settings in options:
             (either if settings.get("either") else command).add_argument(
                 option, **{key: value for key, value in settings.items() if key != "either"}

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from langchain_core.messages import AnyMessage, HumanMessage
-from langgraph.store.base import BaseStore
 from rich.text import Text
 
 from react_mem.agents.config import AgentConfig
@@ -133,14 +132,14 @@ class _Command:
         try:
             fact = await memory.correct(self._user, item.id, self.arguments.text)
         except ValueError as error:
-            raise MemoryCommandError(f"{_short(item.id)} ({item.source}): {error}") from error
+            raise MemoryCommandError(f"{item.id[:_ID]} ({item.source}): {error}") from error
         data = {"corrected": item.id, "by": fact.id}
-        self._out.report(data, f"corrected: {one_line(fact.text, CELL)} ({_short(fact.id)}); history has what it was")
+        self._out.report(data, f"corrected: {one_line(fact.text, CELL)} ({fact.id[:_ID]}); history has what it was")
         return 0
 
     async def delete(self, memory: MemoryFacade) -> int:
         item = await self._named(memory)
-        if not await asyncio.to_thread(self.agreed, f"{item.source} {_short(item.id)}: {one_line(_text(item), 60)}"):
+        if not await asyncio.to_thread(self.agreed, f"{item.source} {item.id[:_ID]}: {one_line(_text(item), 60)}"):
             return 1
         return self._forgotten([item.id], await memory.forget(self._user, item.id))
 
@@ -157,7 +156,7 @@ class _Command:
     async def undo(self, memory: MemoryFacade) -> int:
         found = [one for one in await memory.hidden(self._user) if one.id.startswith(self.arguments.id)]
         if not self.arguments.id:
-            rows = [(f"{one.erase_at:%Y-%m-%d %H:%M}", _short(one.id), "; ".join(one.texts)) for one in found]
+            rows = [(f"{one.erase_at:%Y-%m-%d %H:%M}", one.id[:_ID], "; ".join(one.texts)) for one in found]
             return self._out.table(("erased at", "id", "hidden"), rows, [one.model_dump(mode="json") for one in found])
         if len(found) != 1:
             raise MemoryCommandError(
@@ -197,7 +196,7 @@ class _Command:
         facts = await memory.semantic.history(
             self.arguments.query, user_id=self._user, as_of=self.arguments.as_of, limit=self.arguments.limit
         )
-        rows = [(_day(f.valid_from or f.said_at), _end(f), _short(f.id), labelled(f.to_value(), f.text)) for f in facts]
+        rows = [(_day(f.valid_from or f.said_at), _end(f), f.id[:_ID], labelled(f.to_value(), f.text)) for f in facts]
         return await self._table(("since", "until", "id", "fact"), rows, [fact.to_value() for fact in facts])
 
     async def pending(self, memory: MemoryFacade) -> int:
@@ -267,7 +266,7 @@ class _Command:
 
     async def _show_items(self, items: Sequence[MemoryResultItem], total: int) -> int:
         data = [item.model_dump(mode="json") for item in items]
-        rows = [(_day(item.payload.get("created_at", "")), item.source, _short(item.id), _text(item)) for item in items]
+        rows = [(_day(item.payload.get("created_at", "")), item.source, item.id[:_ID], _text(item)) for item in items]
         code = await self._table(("date", "kind", "id", "memory"), rows, data)
         if total > len(items) and not self._out.as_json:
             self._out.say(f"and {total - len(items)} more; --limit shows them", "dim")
@@ -280,7 +279,7 @@ class _Command:
         return self._out.table(columns, rows, data, empty)
 
 
-_ID = 8
+_ID = 8  # characters of an id in a table
 
 
 def place(kind: str) -> int:
@@ -299,10 +298,6 @@ def rank(item: MemoryResultItem) -> tuple[int, int]:
 
 def _is_past(payload: Mapping[str, Any]) -> bool:
     return payload.get("current") is False or is_over(payload, datetime.now(UTC))
-
-
-def _short(id_: str) -> str:
-    return id_[:_ID]
 
 
 def _text(item: MemoryResultItem) -> str:
@@ -349,7 +344,12 @@ async def run_context(
         messages = state.values.get("messages", [])
         thread = _asked(messages, arguments.query)
         if not thread:
-            raise MemoryCommandError(await _no_thread(storage.store, arguments))
+            held = await MemoryFacade(storage.store).dialog.conversations(arguments.user)
+            named = ", ".join(one.id for one in held[:_NAMED]) or "there are none yet"
+            raise MemoryCommandError(
+                f"nothing was said in the thread {arguments.thread!r}: give a --query, or one of the threads of "
+                f"{arguments.user}: {named}"
+            )
         identity = Identity(arguments.user, arguments.thread)
         preview = await preview_context(agent, storage.memory, identity, thread, messages[len(thread) :])
     if arguments.json:
@@ -365,15 +365,6 @@ def _asked(messages: Sequence[AnyMessage], query: str | None) -> list[AnyMessage
         return [*messages, HumanMessage(query, id="question")]
     asked = [place for place, message in enumerate(messages) if is_users(message)]
     return list(messages[: asked[-1] + 1]) if asked else []
-
-
-async def _no_thread(store: BaseStore, arguments: argparse.Namespace) -> str:
-    held = await MemoryFacade(store).dialog.conversations(arguments.user)
-    named = ", ".join(one.id for one in held[:_NAMED])
-    return (
-        f"nothing was said in the thread {arguments.thread!r}: give a --query, or one of the threads of "
-        f"{arguments.user}: {named or 'there are none yet'}"
-    )
 
 
 def _data(preview: ContextPreview) -> dict[str, Any]:

@@ -9,10 +9,9 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -128,35 +127,29 @@ def written_lines(where: str) -> Iterator[Callable[[Sequence[str]], None]]:
 
     Raises `MemoryCommandError`.
     """
-
-    def write_to(stream: IO[bytes], lines: Sequence[str]) -> None:
-        with _told(where):
-            stream.write("".join(f"{line}\n" for line in lines).encode())
-            stream.flush()
-
-    if where == "-":
-        yield partial(write_to, sys.stdout.buffer)
-        return
     path = Path(where).resolve()
-    if path.exists() and not path.is_file():
-        # a pipe, say, is written to as it is
-        with _told(where):
-            stream = path.open("wb")
-        with stream:
-            yield partial(write_to, stream)
-        return
-    part = path.with_name(f"{path.name}.part")
+    # a pipe, say, is written to as it is
+    is_file = where != "-" and (path.is_file() or not path.exists())
+    part = path.with_name(f"{path.name}.part") if is_file else path
     try:
         with _told(where):
-            stream = part.open("wb")
-            if path.exists():
+            stream = sys.stdout.buffer if where == "-" else part.open("wb")
+            if is_file and path.exists():
                 shutil.copymode(path, part)
-        with stream:
-            yield partial(write_to, stream)
-        with _told(where):
-            part.replace(path)
+
+        def write(lines: Sequence[str]) -> None:
+            with _told(where):
+                stream.write("".join(f"{line}\n" for line in lines).encode())
+                stream.flush()
+
+        with nullcontext() if where == "-" else stream:
+            yield write
+        if is_file:
+            with _told(where):
+                part.replace(path)
     finally:
-        part.unlink(missing_ok=True)
+        if is_file:
+            part.unlink(missing_ok=True)
 
 
 @contextmanager

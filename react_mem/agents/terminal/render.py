@@ -87,21 +87,18 @@ def _markdown(text: str) -> Markdown:
 
 
 def _trimmed(rows: list[list[Segment]]) -> list[list[Segment]]:
-    """Return lines without white space at their ends, and without empty ones around them."""
+    """Return lines without white space at their ends, unless it is coloured, and without empty ones around them."""
     trimmed = []
     for row in rows:
         cells = list(row)
-        while cells and not cells[-1].text.strip() and not (cells[-1].style and cells[-1].style.bgcolor):
-            cells.pop()
-        if cells and not (cells[-1].style and cells[-1].style.bgcolor):
+        while cells and not (cells[-1].style and cells[-1].style.bgcolor):
             last = cells.pop()
-            cells.append(Segment(last.text.rstrip(), last.style, last.control))
+            if text := last.text.rstrip():
+                cells.append(Segment(text, last.style, last.control))
+                break
         trimmed.append(cells)
-    while trimmed and not trimmed[0]:
-        trimmed.pop(0)
-    while trimmed and not trimmed[-1]:
-        trimmed.pop()
-    return trimmed
+    filled = [place for place, cells in enumerate(trimmed) if cells]
+    return trimmed[filled[0] : filled[-1] + 1] if filled else []
 
 
 _RETRIEVED = 3
@@ -197,10 +194,9 @@ class TurnView:
     def _switched(self, event: dict[str, Any]) -> None:
         if event["status"] != "ok":
             self._step("chosen", str(event["message"]), style="yellow")
-        if event["tools"] is not None:
-            self._step("tools", ", ".join(event["tools"]))
-        if event["layers"]:
-            self._step("layers", ", ".join(event["layers"]))
+        for label in ("tools", "layers"):
+            if event[label] is not None and (label == "tools" or event[label]):
+                self._step(label, ", ".join(event[label]))
         if event["snapshot"]:
             self._step("snapshot", "of this turn, behind it")
 
@@ -211,7 +207,8 @@ class TurnView:
         if self._verbose:
             # what has no score, such as the profile, is in every prompt and no finding
             items = sorted(event.get("items", []), key=lambda item: -(item["score"] or 0.0))
-            self._steps("retrieved", [_item(item) for item in items], _RETRIEVED, whole=False)
+            found = [f"({_SCOPES.get(item['scope'], item['scope'])}) {item['text']}" for item in items]
+            self._steps("retrieved", found, _RETRIEVED, whole=False)
             self._steps("stored", event.get("stored", []), _STORED)
             self._steps("retired", event.get("retired", []), _STORED)
             if event["status"] == "ok" and event["message"]:
@@ -256,10 +253,6 @@ class TurnView:
         if self._status is not None:
             self._status.stop()
             self._status = None
-
-
-def _item(item: dict[str, Any]) -> str:
-    return f"({_SCOPES.get(item['scope'], item['scope'])}) {item['text']}"
 
 
 # One turn of a conversation in the terminal.
