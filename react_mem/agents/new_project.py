@@ -64,11 +64,7 @@ def write_project(name: str, folder: Path) -> list[str]:
 
 
 def package_name(name: str) -> str:
-    """Return the package name of a project. Raises `ProjectError` for a name that makes none, or hides another package.
-
-    >>> package_name("My-agent")
-    'my_agent'
-    """
+    """Return the package name of a project; `ProjectError` for a name that makes none, or hides another package."""
     if not _NAME.fullmatch(name):
         raise ProjectError(
             f"{name[:100]!r} cannot be a project's name: it begins with a letter, ends with a letter or a digit, and "

@@ -32,20 +32,12 @@ _MIN_WIDTH = 20
 
 
 def printable(text: str) -> str:
-    r"""Return a text without control characters, tabs as spaces.
-
-    >>> printable("\x1b[2Jhi\tthere")
-    '[2Jhi    there'
-    """
+    r"""Return a text without control characters, tabs as spaces."""
     return _UNPRINTABLE.sub("", text).replace("\t", "    ")
 
 
 def one_line(text: str, width: int) -> str:
-    r"""Return the beginning of a text, on one line of so many cells.
-
-    >>> one_line("a long\nway home", 10)
-    'a long wa…'
-    """
+    r"""Return the beginning of a text, on one line of so many cells."""
     line = Text(" ".join(printable(text).split()))
     line.truncate(width, overflow="ellipsis")
     return line.plain
