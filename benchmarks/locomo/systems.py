@@ -311,7 +311,7 @@ class ReactMem(System):
     """Memory on any store; a search returns all considered results, without a cut."""
 
     def __init__(self, store: BaseStore, database_url: str | None = None) -> None:
-        self._policy = MemoryPolicy.model_validate({"recall": {"max_memories": LIMIT, "cut": False}})
+        self._policy = MemoryPolicy.model_validate({"recall": {"max_memories": LIMIT}})
         super().__init__(database_url)
         self._store = store
         self._turn_ids: dict[str, str] = {}

@@ -7,7 +7,7 @@ two, 15 three. One half of the questions (by a checksum of their text) served to
 `memory/retrieval/outline.py`; the other half is reported.
 
 `recall` is the share of needed facts that are shown, `recall_kept` the share among those found without the cut, and
-`shown_per_needed` the number of shown facts for each needed one. `without_cut` is the same with `recall.cut: false`.
+`shown_per_needed` the number of shown facts for each needed one. `without_cut` is the same without it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from benchmarks.progress import counted, interruptible
 from benchmarks.report import Command, Metrics, print_table, write_json
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
-from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.embeddings import load_embedding_model
 
 _DATA = Path(__file__).with_name("data")
@@ -67,11 +66,16 @@ async def ask(
     store: InMemoryStore, places: dict[str, int], questions: Sequence[Asked], *, cut: bool
 ) -> list[list[int]]:
     """Return the indexes of the facts shown for each question in a new conversation, the best first."""
-    memory = MemoryFacade(store, MemoryPolicy.model_validate({"recall": {"cut": cut}}))
+    memory = MemoryFacade(store)
     shown = []
     for question in counted(questions, "Asking", "questions"):
         query = MemoryQuery(
-            user_id=_USER, session_id="now", agent_id="agent", scopes=[MemoryScope.SEMANTIC], query=question.text
+            user_id=_USER,
+            session_id="now",
+            agent_id="agent",
+            scopes=[MemoryScope.SEMANTIC],
+            query=question.text,
+            extra={"cut": cut},
         )
         shown.append([places[item.id] for item in await memory.read(query)])
     return shown

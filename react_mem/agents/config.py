@@ -185,12 +185,7 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
         return value
 
     def policy(self, flow_id: str | None = None) -> MemoryPolicy:
-        """Return the memory policy of a flow: `memory`, with the changes of `flows`; without any, `memory` alone.
-
-        >>> config = AgentConfig(name="a", manager="react_mem", flows={"plan": MemoryPolicy(recall={"dialog": False})})
-        >>> [config.policy("plan").recall.dialog, config.policy("plan").recall.semantic, config.policy().recall.dialog]
-        [False, True, True]
-        """
+        """Return the memory policy of a flow: `memory`, with the changes of `flows`; without any, `memory` alone."""
         own = self.flows.get(flow_id) if flow_id is not None else None
         return self.memory if own is None else self.memory.model_copy(update=own.model_dump(exclude_unset=True))
 

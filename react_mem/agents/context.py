@@ -159,23 +159,19 @@ def refuse_choices(config: AgentConfig, context: AgentContext, model_name: str) 
             )
     if context.system_prompt and context.system_prompt != config.system_prompt:
         _check_left(config, "system_prompt")
-    if context.max_iterations is not None and context.max_iterations != config.max_iterations:
-        _check_left(config, "max_iterations")
-        if context.max_iterations > config.max_iterations:
-            raise ChoiceRefused(
-                f"The agent {config.name!r} calls its model at most {config.max_iterations} times in one turn; choose "
-                "no more as max_iterations."
-            )
     if context.use_memory is False:
         _check_left(config, "use_memory")
-    most = config.memory.recall.max_memories
-    if context.max_memories is not None and context.max_memories != most:
-        _check_left(config, "max_memories")
-        if context.max_memories > most:
-            raise ChoiceRefused(
-                f"The agent {config.name!r} takes at most {most} memories of each scope into a prompt; choose no more "
-                "as max_memories."
-            )
+    limits: dict[Overridable, tuple[int, str]] = {
+        "max_iterations": (config.max_iterations, "calls of its model in one turn"),
+        "max_memories": (config.memory.recall.max_memories, "memories of each scope in a prompt"),
+    }
+    for name, (most, what) in limits.items():
+        chosen = getattr(context, name)
+        if chosen is None or chosen == most:
+            continue
+        _check_left(config, name)
+        if chosen > most:
+            raise ChoiceRefused(f"The agent {config.name!r} takes at most {most} {what}; choose no more as {name}.")
 
 
 def models_left(config: AgentConfig) -> set[str]:

@@ -71,7 +71,7 @@ async def preview_context(
         query.extra["seen"] = [own[id_] for id_ in query.extra["seen"] if id_ in own]
     results = await MemoryFacade(store, policy).read(query)
     assembled = assemble(frame, results, session_id=identity.session_id, recalls=True)
-    prompt = lay_out(thread, assembled.layout, instructions, policy.context.message_chars)
+    prompt = lay_out(thread, assembled.layout, instructions)
     return ContextPreview(frame, assembled, prompt)
 
 

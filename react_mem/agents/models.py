@@ -225,12 +225,7 @@ class ModelFailure:
 
 
 def explain_model_error(error: BaseException, spec: str) -> ModelFailure:
-    """Return the kind of a failed model call, in words too; `spec` is the model as configured.
-
-    >>> failure = explain_model_error(TimeoutError(), "openai:gpt-4.1-mini")
-    >>> failure.kind, failure.passes
-    ('timeout', True)
-    """
+    """Return the kind of a failed model call, in words too; `spec` is the model as configured."""
     kind, message = _explain(error, resolve_chat_spec(spec))
     return ModelFailure(kind, message, _wait(_chain(error)))
 

@@ -7,8 +7,7 @@ import re
 import secrets
 import shutil
 import sys
-from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, requires, version
+from importlib.metadata import distributions, packages_distributions, version
 from pathlib import Path
 
 from react_mem.errors import ProjectError
@@ -32,12 +31,8 @@ _FILES = {
 }
 """Files of a project, each with its template."""
 
-_FOLDERS = {name.partition("/")[0] for name in _FILES if "/" in name}
-
-_REQUIREMENT = re.compile(r'"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]"]*\])?[<>={][^"]*"')
-
-_EXTRA = re.compile("""extra == ["'](?:auth|local)["']""")
-"""Our extras in a project."""
+_FOLDERS = {"build", "dist", *(name.partition("/")[0] for name in _FILES if "/" in name)}
+"""Folders of a project, and those that Git and the tools that build it take for their own and leave out."""
 
 
 def write_project(name: str, folder: Path) -> list[str]:
@@ -47,8 +42,6 @@ def write_project(name: str, folder: Path) -> list[str]:
     """
     package = package_name(name)
     place = folder / name
-    if place.is_dir() and any(_listed(place)):
-        raise ProjectError(f"{place} is there already and not empty; nothing was written: choose another name")
     if place.is_symlink() or (place.exists() and not place.is_dir()):
         raise ProjectError(f"{place} is there already and no folder; nothing was written: choose another name")
     values = {"name": name, "package": package, "versions": _versions()}
@@ -56,6 +49,8 @@ def write_project(name: str, folder: Path) -> list[str]:
     # beside its place, so that what fails on the way leaves nothing behind
     unfinished = folder / f".{name}.{secrets.token_hex(4)}"
     try:
+        if place.is_dir() and any(place.iterdir()):
+            raise ProjectError(f"{place} is there already and not empty; nothing was written: choose another name")
         for file, text in written.items():
             (unfinished / file).parent.mkdir(parents=True, exist_ok=True)
             (unfinished / file).write_text(text, encoding="utf-8", newline="\n")
@@ -69,11 +64,7 @@ def write_project(name: str, folder: Path) -> list[str]:
 
 
 def package_name(name: str) -> str:
-    """Return the package name of a project. Raises `ProjectError` for a name that makes none, or hides another package.
-
-    >>> package_name("My-agent")
-    'my_agent'
-    """
+    """Return the package name of a project; `ProjectError` for a name that makes none, or hides another package."""
     if not _NAME.fullmatch(name):
         raise ProjectError(
             f"{name[:100]!r} cannot be a project's name: it begins with a letter, ends with a letter or a digit, and "
@@ -82,47 +73,12 @@ def package_name(name: str) -> str:
     package = re.sub("[-_]+", "_", name).lower()
     if keyword.iskeyword(package) or package in _FOLDERS:
         raise ProjectError(f"{name!r} cannot be a project's name: its package could not be called {package!r}")
-    if name in (ignored := _ignored_folders()) or package in ignored:
-        raise ProjectError(
-            f"{name!r} cannot be a project's name: Git and the tools that build it take such a folder for their own "
-            "and leave it out"
-        )
-    if package in _dependencies():
-        raise ProjectError(
-            f"{name!r} cannot be a project's name: the project needs a package of that name, which it would hide"
-        )
-    if package in sys.stdlib_module_names or package in packages_distributions() or _is_installed(name):
+    installed = {re.sub("[-_.]+", "_", one.name).lower() for one in distributions()}
+    if package in sys.stdlib_module_names or package in packages_distributions() or package in installed:
         raise ProjectError(
             f"{name!r} cannot be a project's name: a package of that name is installed, which it would hide"
         )
     return package
-
-
-def _ignored_folders() -> set[str]:
-    return {line.strip().strip("/").lower() for line in _source("gitignore").splitlines() if line.strip()}
-
-
-def _dependencies() -> set[str]:
-    """Return the packages that a project needs, installed or not: its own, its build tool, and ours with theirs."""
-    ours = [one for one in requires("react-mem") or () if "extra ==" not in one or _EXTRA.search(one)]
-    named = [*_REQUIREMENT.findall(_source("pyproject.toml")), *ours]
-    found = {match[0] for one in named if (match := re.match(r"[A-Za-z0-9._-]+", one))}
-    return {re.sub("[-_.]+", "_", one).lower() for one in found}
-
-
-def _is_installed(project: str) -> bool:
-    try:
-        distribution(project)
-    except PackageNotFoundError:
-        return False
-    return True
-
-
-def _listed(place: Path) -> Iterable[Path]:
-    try:
-        return list(place.iterdir())
-    except OSError as error:
-        raise ProjectError(f"{place} cannot be read: {error.strerror or error}; nothing was written") from error
 
 
 def _versions() -> str:

@@ -63,18 +63,6 @@ class ModelHealth:
 
     A failing model rests; then one call tries it, while the others avoid it until that call succeeds or another rest is
     over.
-
-    >>> from react_mem.agents.models import explain_model_error
-    >>> now = 0.0
-    >>> health = ModelHealth(lambda: now)
-    >>> health.failed("openai:gpt", explain_model_error(TimeoutError(), "openai:gpt"), seconds=60)
-    >>> health.admits("openai:gpt"), health.admits("anthropic:claude")
-    (False, True)
-    >>> now = 31.0
-    >>> health.admits("openai:gpt"), health.admits("openai:gpt")
-    (True, False)
-    >>> health.answered("openai:gpt"), health.answered("openai:gpt")
-    (True, False)
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

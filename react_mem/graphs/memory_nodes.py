@@ -250,7 +250,7 @@ class MemoryNodes:
         The beginning stays the same, byte for byte, within an invocation, so that provider caches hit.
         """
         layout = state.get("layout")
-        laid_out = lay_out(state["messages"], layout, instructions, self._policy.context.message_chars)
+        laid_out = lay_out(state["messages"], layout, instructions)
         said = [message for message in laid_out if not (isinstance(message, HumanMessage) and is_empty(message))]
         noted = with_compressed_steps(said, state.get("working_memory"), layout["result_tokens"] if layout else None)
         return with_task(noted, state.get("task")) if self._tasks else noted

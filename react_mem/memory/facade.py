@@ -20,7 +20,6 @@ from react_mem.memory.index.recall import Recall
 from react_mem.memory.llm.causes import cause_of, checked
 from react_mem.memory.merging.doubts import with_doubts, with_places
 from react_mem.memory.model.interface import (
-    Arm,
     MemoryQuery,
     MemoryResultItem,
     MemoryResults,
@@ -223,7 +222,7 @@ class MemoryFacade(
         answers = await recall(self.store, [*operations, *chain(*beside), *notes] if operations else [])
         forgotten, branch = (answers.pop(), answers.pop()) if answers else (None, None)
         answers, told = answers[: len(operations)], answers[len(operations) :]
-        if Arm.GRAPH in self.policy.recall.arms:
+        if self.policy.recall.links:
             answers = await with_links(self.store, operations, answers)
         results = MemoryResults(
             tip=tip_of(branch if isinstance(branch, Item) else None),

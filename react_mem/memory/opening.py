@@ -108,16 +108,10 @@ class Storage:
         async for entry in self.store.audit.entries(since=since, owner=owner):
             yield entry
 
-    async def verify_audit(
-        self,
-        known: tuple[int, str] | None,
-        after: tuple[int, str] | None,
-        report: Callable[[tuple[int, str], int], None],
-    ) -> tuple[int, str]:
+    async def verify_audit(self, known: tuple[int, str] | None, report: Callable[[int, int], None]) -> tuple[int, str]:
         """Verify the audit log and return its end, a number and a hash; see `AuditLog.verify`."""
         assert self.store.audit is not None  # noqa: S101 - the settings ask for it
-        ends = [AuditHead(*end) if end is not None else None for end in (known, after)]
-        return await self.store.audit.verify(ends[0], after=ends[1], report=report)
+        return await self.store.audit.verify(AuditHead(*known) if known is not None else None, report)
 
 
 @checked()

@@ -140,10 +140,10 @@ def test_an_agent_names_its_embedding_model(tmp_path: Path) -> None:
 
 
 def test_a_vector_databases_connection_and_indexing_in_one_mapping() -> None:
-    settings = StorageSettings(vector_db_config={"url": "postgresql://ann:s3cret@host/db", "index_limit": 50_000})
+    settings = StorageSettings(vector_db_config={"url": "postgresql://ann:s3cret@host/db", "pool_max": 20})
     assert settings.database_url is not None
     assert settings.database_url.get_secret_value() == "postgresql://ann:s3cret@host/db"
-    assert (settings.index_limit, settings.vector_store) == (50_000, None)
+    assert (settings.pool_max, settings.vector_store) == (20, None)
 
     milvus = {"factory": "langchain_milvus:Milvus", "options": {"connection_args": {"uri": "./milvus.db"}}}
     settings = StorageSettings(vector_db_config=milvus)

@@ -56,13 +56,12 @@ def test_memories_are_brought_along_looked_at_taken_out_and_brought_back(
     backup = (tmp_path / "ann.jsonl").read_text(encoding="utf-8").replace('"origin":"import"', '"origin":"user"')
     (tmp_path / "own.jsonl").write_text(backup, encoding="utf-8")
     for name, flags, origin in (("other", (), "import"), ("own", ("--restore",), "user")):
-        run(capsys, "memory", "import", "--user", name, "own.jsonl", *flags)
+        run(capsys, "import", "--user", name, "own.jsonl", *flags)
         listed = json.loads(run(capsys, "memory", "list", "--user", name, "--json")[0])
         assert {one["payload"]["origin"] for one in listed} == {origin}
     assert "- On Monday number 0 likes green tea" in (tmp_path / "ann.md").read_text(encoding="utf-8")
     page, _ = run(capsys, "memory", "export", "--user", "ann", "--format", "html")
     assert page.startswith("<!DOCTYPE html>")
-    assert page == run(capsys, "memory", "export", "--user", "ann", "--html")[0]
     assert not list(tmp_path.glob("*.part"))
 
 
@@ -90,7 +89,7 @@ def test_owners_are_given_by_name_and_what_is_wrong_is_told(capsys: pytest.Captu
     assert "there is no such file" in told
     for content, why in (("", "has nothing in it"), ('{"colour": "red"}\n' * 2, "2 skipped: has a field 'colour'")):
         Path("nothing.jsonl").write_text(content, encoding="utf-8")
-        _, told = run(capsys, "memory", "import", "--user", "eve", "nothing.jsonl", code=2)
+        _, told = run(capsys, "import", "--user", "eve", "nothing.jsonl", code=2)
         assert why in told
     Path("unprintable.json").write_text(json.dumps(mem0_memories(1, "a\nb")), encoding="utf-8")
     skipped, _ = run(capsys, "import", "--from", "mem0", "unprintable.json", code=1)
@@ -141,9 +140,9 @@ def test_what_memory_keeps_for_itself_is_counted_apart_from_memories(capsys: pyt
         },
     ]
     Path("own.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    done, _ = run(capsys, "memory", "import", "--user", "ann", "own.jsonl")
+    done, _ = run(capsys, "import", "--user", "ann", "own.jsonl")
     assert done.startswith("2 memories added, 0 were there already, and 1 record that memory keeps for itself")
-    done, _ = run(capsys, "memory", "import", "--user", "ann", "own.jsonl")
+    done, _ = run(capsys, "import", "--user", "ann", "own.jsonl")
     assert done.startswith("0 memories added, 2 were there already\n")
     done, _ = run(capsys, "memory", "export", "--user", "ann", "ann.jsonl")
     assert done.startswith("2 memories, and 1 record that memory keeps for itself, are in ann.jsonl")

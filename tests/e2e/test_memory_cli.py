@@ -77,7 +77,8 @@ def run(
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(said.encode())))
         capsys.readouterr()
         verb, *rest = arguments
-        assert await asyncio.to_thread(main, ["memory", verb, "--user", user, *rest]) == code, capsys.readouterr().err
+        command = ["import"] if verb == "import" else ["memory", verb]
+        assert await asyncio.to_thread(main, [*command, "--user", user, *rest]) == code, capsys.readouterr().err
         return Done(*capsys.readouterr())
 
     return run_
@@ -276,8 +277,8 @@ async def test_a_wrong_command_line_is_explained(run: Run, monkeypatch: pytest.M
 
 
 async def test_an_export_is_a_page_to_read_as_well(filled: Environment, run: Run, tmp_path: Path) -> None:
-    await run("export", "--html", "mine.html")
+    await run("export", "--format", "html", "mine.html")
     page = (tmp_path / "mine.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert html.escape(DA_NANG) in page
-    assert (await run("export", "--html")).stdout == page
+    assert (await run("export", "--format", "html")).stdout == page

@@ -32,13 +32,11 @@ CHANGED: dict[str, Any] = {
         "procedural": False,
         "profile": False,
         "similarity": 0.9,
-        "arms": ["vector"],
         "links": True,
         "reranker": "tests.support.policy_tool:show_policy",
         "max_memories": 3,
         "max_docs": 2,
         "max_skills": 1,
-        "cut": False,
         "timeout": 4.5,
     },
     "learning": {
@@ -50,7 +48,6 @@ CHANGED: dict[str, Any] = {
     },
     "context": {
         "dialog_turns": 7,
-        "message_chars": 900,
         "memory_tokens": 321,
         "window": 9000,
         "answer_tokens": 777,
@@ -79,10 +76,7 @@ CHANGED: dict[str, Any] = {
         "slm_model": "extractive",
         "max_results": 4,
         "timeout": 2.5,
-        "cache_seconds": 5.0,
-        "cache_bytes": 1000,
         "private_queries": False,
-        "fetch_pages": False,
     },
     "tasks": {"enabled": True},
     "retention": {
@@ -118,7 +112,7 @@ def flat(value: Any, before: str = "") -> dict[str, Any]:
         if isinstance(part, Mapping) and name in MemoryPolicy.model_fields and name != "profile":
             found |= flat(part, f"{before}{name}.")
         else:
-            found[f"{before}{name}"] = sorted(part) if name == "arms" else part
+            found[f"{before}{name}"] = part
     return found
 
 

@@ -23,7 +23,8 @@ from docs.site.addresses import UNKNOWN
 from docs.site.docstrings import fenced
 from docs.site.navigation import HOME, decisions, entries
 from docs.site.pages import REFERENCE, BrokenLinkError, published, write_pages
-from react_mem.memory import MemoryPolicy, MemoryScope
+from react_mem.memory import MemoryScope
+from react_mem.memory.model.interface import ALL_ARMS
 from tests.contract.conftest import build_manager
 from tests.support.documents import PAGES, ROOT, prose_of
 
@@ -260,4 +261,4 @@ def test_the_pictures_of_the_floors_and_rooms_are_what_is_enforced() -> None:
 def test_the_pictures_name_the_scopes_and_the_arms() -> None:
     scopes = {element.text for element in elements("scopes")}
     assert {scope.value for scope in MemoryScope} <= scopes
-    assert {one["data-arm"] for one in drawn("retrieval") if "data-arm" in one} == set(MemoryPolicy().recall.arms)
+    assert {one["data-arm"] for one in drawn("retrieval") if "data-arm" in one} == ALL_ARMS

@@ -96,7 +96,7 @@ def database_is_closed(environment: Environment) -> bool:
 def test_demo_without_any_model(environment: Environment, tmp_path: Path) -> None:
     done = run("demo", environment=environment, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    first, second = done.stdout.split("Conversation 2, in a process of its own")
+    first, second = done.stdout.split("Conversation 2")
     assert "retrieved" not in first.split("I am allergic")[0]
     assert re.search(r"^  stored +I am allergic to peanuts", first, re.MULTILINE)
     assert re.search(r"^  action +calculator\(expression='17 \* 23'\)\n  observation +391$", first, re.MULTILINE)
@@ -127,7 +127,7 @@ def test_demo_with_a_language_model(on_server: Environment, openai_server: OpenA
     openai_server.add(answer, when=Match(schema=False), repeat=True)
     done = run("demo", environment={**on_server, **to(openai_server)}, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    first, second = done.stdout.split("Conversation 2, in a process of its own")
+    first, second = done.stdout.split("Conversation 2")
     assert re.search(r"^  stored +I am allergic to peanuts", first, re.MULTILINE)
     assert "thought      Let me see." in first
     assert "It is 391." in answers(first)
@@ -232,7 +232,7 @@ def test_a_database_that_is_not_there_is_one_line(environment: Environment, tmp_
 @pytest.mark.parametrize(
     ("variable", "arguments", "expected"),
     [
-        ("DATABASE_POOL_MIN=many", [], "DATABASE_POOL_MIN: Input should be a valid integer"),
+        ("DATABASE_POOL_MAX=many", [], "DATABASE_POOL_MAX: Input should be a valid integer"),
         ("", ["--agent", "assistent"], "did you mean 'assistant'"),
         ("", ["--user", ""], "a user's id is 1 to 512 printable characters"),
         ("CHAT_MODEL=anthropic:claude-sonnet-4-5", [], "ANTHROPIC_API_KEY"),

@@ -166,18 +166,6 @@ class TestReading:
         for filters, expected in cases:
             assert texts(await memory.semantic.search("zebra", filters, user_id="ann")) == expected, filters
 
-    async def test_a_policy_switches_arms_off(self, store: MemoryStore) -> None:
-        await known(MemoryFacade(store), "a terrier", f"{'some words about nothing at all ' * 10} zebra")
-        expected = {
-            frozenset({Arm.LEXICAL}): {"zebra"},
-            frozenset({Arm.VECTOR}): {"puppy"},
-            frozenset({Arm.VECTOR, Arm.LEXICAL}): {"zebra", "puppy"},
-            frozenset[Arm](): set(),
-        }
-        for arms, found_by in expected.items():
-            memory = MemoryFacade(store, MemoryPolicy(recall={"arms": arms}))
-            assert {word for word in ("zebra", "puppy") if await memory.read(query(word, SEMANTIC))} == found_by
-
     async def test_a_reading_is_never_of_two_users(self, store: MemoryStore) -> None:
         memory = MemoryFacade(store)
         users = ["ann", "ann.dialog", "an%", "ann' OR 1=1 --", "memory", "../ann", "ANN", "ánn", "ann\x00", "💥" * 100]

@@ -324,15 +324,14 @@ async def test_without_the_parser_an_engines_own_words_are_used(
     assert "pip install 'react-mem[search]'" in answer.missing["pages"]
 
 
-@pytest.mark.parametrize("fetch", [True, False])
-async def test_what_an_engine_shows_comes_without_markup(web: WebServer, fetch: bool) -> None:
+async def test_what_an_engine_shows_comes_without_markup(web: WebServer) -> None:
     shown = {
         "url": web.url("/gone"),
         "title": "<b>Gold</b>\n today",
         "content": "<p>Gold is at <b>150</b> &amp; more</p>",
     }
     web.answers(Page(json.dumps({"results": [shown]}).encode(), "application/json"))
-    (page,) = (await search(web, fetch_pages=fetch)).pages
+    (page,) = (await search(web)).pages
     assert (page.title, page.text) == ("Gold today", "Gold is at 150 & more")
 
 
@@ -393,9 +392,12 @@ class _Failing:
         return [WebHit("https://example.com/", "Gold", "Gold is at 150.", is_whole=True)]
 
 
-async def test_an_engine_that_keeps_failing_is_left_alone_for_a_while(web: WebServer) -> None:
+async def test_an_engine_that_keeps_failing_is_left_alone_for_a_while(
+    web: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("react_mem.tools.web.search.CACHE_SECONDS", 0)
     engine, now = _Failing(), [0.0]
-    searches = searching(web, engines=[engine], clock=lambda: now[0], cache_seconds=0)
+    searches = searching(web, engines=[engine], clock=lambda: now[0])
 
     async def missing() -> str:
         return (await searches.search(QUESTION, now=NOW)).missing.get("failing", "")
@@ -413,17 +415,17 @@ async def test_an_engine_that_keeps_failing_is_left_alone_for_a_while(web: WebSe
 
 async def test_results_are_used_again_while_they_are_new(web: WebServer) -> None:
     now = [0.0]
-    searches = searching(web, clock=lambda: now[0], cache_seconds=100)
+    searches = searching(web, clock=lambda: now[0])
     web.finds(web.page("/gold", GOLD))
     first = await searches.search(QUESTION, now=NOW)
     again = await searches.search(f"  {QUESTION.upper()} ", now=datetime(2026, 5, 5, tzinfo=UTC))
     assert again.pages == first.pages
     assert len(web.queries) == 1
-    now[0] = 100.0
+    now[0] = 900.0
     await searches.search(QUESTION, now=NOW)
     assert len(web.queries) == 2
     web.answers(Page(b"", "text/plain", 500))
-    now[0] = 300.0
+    now[0] = 2_000.0
     failed = await searches.search(QUESTION, now=NOW)
     web.finds(web.page("/gold", GOLD))
     assert not failed.pages

@@ -14,9 +14,6 @@ from react_mem.logged_in import MAX_USER, is_user_id, user_name
 from react_mem.memory import MemoryScope
 from react_mem.tools.registry import valid_names
 
-FORMATS = ("html", "json")
-
-
 _RUNS = {
     command: f"react_mem.agents.terminal.{module}:run_{command}"
     for module, commands in {
@@ -24,16 +21,20 @@ _RUNS = {
         "chat": ("chat",),
         "import_command": ("import", "skills", "mcp"),
         "memory": ("memory", "context"),
-        "doctor_command": ("users",),
         "records_commands": ("worker", "database", "keys", "maintain", "audit", "receipt", "retention", "hold"),
     }.items()
     for command in commands
 }
 """Functions of the commands; each module is imported when one of its commands runs."""
 
+_MAKES_A_DATABASE = frozenset(("chat", "demo", "import", "skills import", "mcp", "hook", "worker", "hold set"))
+_NEEDS_NO_DATABASE = frozenset(
+    ("new", "keys new", "receipt key", "receipt verify", "database distribute", "database reembed")
+)
+
 
 _Option: TypeAlias = tuple[str, dict[str, Any]]
-"""An option or argument of commands: its name, and the settings of `add_argument`."""
+"""An option or argument of commands: its name, and the settings of `add_argument`; `either` excludes another one."""
 
 
 def _option(name: str, help: str, **settings: Any) -> _Option:
@@ -51,294 +52,214 @@ def command_line() -> argparse.ArgumentParser:
     """
     parser = argparse.ArgumentParser(prog="react-mem", description="LangGraph agents that remember.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version('react-mem')}")
-    commands = parser.add_subparsers(dest="command", required=True)
+    groups = {"": parser.add_subparsers(dest="command", required=True)}
+    commands = _commands()
+    for name, (help, *options) in commands.items():
+        group, _, last = name.rpartition(" ")
+        command = groups[group].add_parser(last, help=help)
+        command.set_defaults(run=_RUNS.get(name.partition(" ")[0]))
+        command.set_defaults(reads=name not in _MAKES_A_DATABASE | _NEEDS_NO_DATABASE)
+        either = command.add_mutually_exclusive_group() if name == "import" else command
+        for option, settings in options:
+            (either if settings.get("either") else command).add_argument(
+                option, **{key: value for key, value in settings.items() if key != "either"}
+            )
+        if any(other.startswith(f"{name} ") for other in commands):
+            groups[name] = command.add_subparsers(dest="verb", required=True)
+    return parser
 
-    def add(name: str, help: str, *options: _Option, reads: bool = True) -> argparse.ArgumentParser:
-        return _added(commands, name, help, *options, run=_RUNS.get(name), reads=reads)
 
+def _commands() -> dict[str, tuple[Any, ...]]:
+    """Return the commands by name, each with its help and its options."""
     owner = _option("--user", "whose memory (default: %(default)s)", type=_user_id, default=user_name())
-    add(
-        "demo",
-        "watch an agent learn in one conversation and remember in the next",
-        _option("--conversation", argparse.SUPPRESS, type=int, choices=(1, 2)),
-        _option("--user", argparse.SUPPRESS, default="demo"),
-        reads=False,
-    )
-    add(
-        "chat",
-        "talk to an agent; it remembers when you come back",
-        owner,
-        _AGENT,
-        _flag("--verbose", "show what is retrieved, thought, done and stored"),
-        reads=False,
-    )
-    add(
-        "new",
-        "write a project of your own around an agent: config, tool, tests, server",
-        _option("name", "its name, such as my-agent; its folder is made here"),
-        reads=False,
-    )
-    _add_import(add("import", "bring memories along from other systems", *_IMPORTING, reads=False))
-    _add_memory(add("memory", "see, search, export, import and forget what is remembered"), owner)
-    add(
-        "context",
-        "see the prompt for a question, with the tokens of each part",
-        owner,
-        _option("--thread", "the conversation", required=True),
-        _option("--query", "the next question in it; by default the last one that was asked, once more"),
-        _AGENT,
-        _JSON,
-    )
-    verbs = _verbs(add("skills", "skills as SKILL.md files, as Claude Code and other agents read them"))
-    folder = _option("folder", "where to; files that were written or edited by others are left as they are")
-    _added(verbs, "export", "write each skill in use as FOLDER/NAME/SKILL.md", owner, _AGENT, _JSON, folder)
-    where = _option("where", "a SKILL.md, or a folder with such files in it and below", metavar="file")
-    _added(
-        verbs,
-        "import",
-        "take skills in, on probation; known ones stay",
-        owner,
-        _AGENT,
-        _JSON,
-        _DRY_RUN,
-        where,
-        reads=False,
-    )
-    add(
-        "mcp",
-        "serve a client of the Model Context Protocol, such as Claude Code, over stdio",
-        owner,
-        _AGENT,
-        reads=False,
-    )
-    add(
-        "hook",
-        "one hook of a coding agent, such as Claude Code: its event on standard input",
-        owner,
-        _AGENT,
-        _option("--seconds", "how long the coding agent waits, at most (default: 1 to 5)", type=float),
-        reads=False,
-    )
-    add("users", "the users of whom something is remembered in this database, and where", _JSON)
-    add(
-        "doctor",
-        "which database, user, models and versions are used, and what is off and why",
-        owner,
-        _AGENT,
-        _flag("--check", "ask the models too: one text and one short answer"),
-        _JSON,
-    )
-    add("worker", "do the work behind the turns of every agent, until it is stopped", reads=False)
-
-    verbs = _verbs(add("database", "what is done with the database as a whole"))
-    distribute = "spread the tables over the nodes of a Citus cluster, each owner's rows on one of them"
-    _added(verbs, "distribute", distribute, _QUIET, reads=False)
-    reembed = "move to another embedding model, while nothing else uses the database"
-    to = _option("--to", "`local`, or a model such as openai:NAME", required=True, metavar="MODEL")
-    _added(verbs, "reembed", reembed, _QUIET, to, reads=False)
-
-    verbs = _verbs(add("keys", "the keys that memory is encrypted under"))
-    _added(verbs, "new", "make a master key, for MEMORY_ENCRYPTION_KEY", reads=False)
-    _added(verbs, "status", "which master keys wrap how many data keys, as JSON")
-    rotate = "wrap the data keys by the master key that is set, in place of those before it"
-    _added(verbs, "rotate", rotate, _QUIET, _flag("--data-keys", "make new data keys too, and seal everything anew"))
-    _added(verbs, "seal", "seal what is still in plain, or under a former data key", _QUIET)
-
-    _add_audit(add("audit", "who did what with whose memory, where MEMORY_AUDIT=1 records it", _QUIET))
-
-    verbs = _verbs(add("receipt", "signed receipts of what was forgotten"))
-    key = "the public key of receipts: of MEMORY_RECEIPT_KEY, else of this database"
-    _added(verbs, "key", key, reads=False)
-    _added(
-        verbs,
-        "verify",
-        "whether a receipt is as the server signed it",
-        _option("file", "the receipt; - is the standard input"),
-        _option("--public-key", "the server's, as `receipt key` prints it; the database's by default"),
-        _option("--user", "whom it must be about", type=_user_id),
-        reads=False,
-    )
-    add("retention", "remove now what is older than the agents keep it", _ANY_OWNER, _DRY_RUN, _JSON, _QUIET)
-
-    verbs = _verbs(add("hold", "legal holds: what may not be removed, by retention or by the user"))
-    _added(verbs, "list", "the holds there are", _ANY_OWNER, _JSON)
-    for verb, what in (("set", "keep what is remembered of a user"), ("lift", "let it go again")):
-        _added(
-            verbs,
-            verb,
-            what,
-            _option("--user", "whose memory", type=_user_id, required=True),
-            _option("--session", "only this conversation; everything by default", default=""),
-            _option("reference", "what the hold is known by, such as the number of a case"),
-            reads=verb != "set",
-        )
-    add("maintain", "do now what is done when a conversation has gone quiet, and end", _ANY_OWNER, _QUIET)
-    return parser
-
-
-def _added(
-    parsers: Any, name: str, help: str, *options: _Option, run: str | None = None, **defaults: Any
-) -> argparse.ArgumentParser:
-    """Add a command, or a verb of one, with its options; a verb runs as its command does if `run` is not given."""
-    parser: argparse.ArgumentParser = parsers.add_parser(name, help=help)
-    for option, settings in options:
-        parser.add_argument(option, **settings)
-    parser.set_defaults(**defaults, **({"run": run} if run else {}))
-    return parser
-
-
-def _verbs(command: argparse.ArgumentParser) -> Any:
-    return command.add_subparsers(dest="verb", required=True)
-
-
-def _add_audit(audit: argparse.ArgumentParser) -> None:
-    audit.add_argument(
-        "verb",
-        nargs="?",
-        choices=("list", "verify", "quality"),
-        default="list",
-        help="`verify` says whether anything was changed, added between or taken away; `quality` looks through the "
-        "memories themselves (default: %(default)s)",
-    )
-    audit.add_argument("--user", type=_user_id, help="only what was done with this user's memory")
-    audit.add_argument(
-        "--since", type=_since, metavar="TIME", help="from when on: a date, or a time, in ISO 8601, such as 2026-01-31"
-    )
-    audit.add_argument("--json", action="store_true", help="print JSON: of the log a line an entry")
-    audit.add_argument(
-        "--after", metavar="NUMBER:HASH", help="verify what comes after an entry that was verified before"
-    )
-    audit.add_argument(
-        "--head",
-        metavar="NUMBER:HASH",
-        help="an end that `verify` printed earlier; fails if it is no longer in the log",
-    )
-    quality = audit.add_argument_group("quality")
-    quality.add_argument("--store", metavar="MODULE:ATTRIBUTE", help="any LangGraph store, or what opens one")
-    quality.add_argument(
-        "--stale-after", type=_count, default=365, metavar="DAYS", help="days without a write (default: %(default)s)"
-    )
-    quality.add_argument(
-        "--fail-on",
-        action="append",
-        default=[],
-        type=_quality_limit,
-        metavar="CHECK[=COUNT]",
-        help=f"exit with 1 where more than COUNT (0) are found; may be repeated: {', '.join(QUALITY_CHECKS)}",
-    )
-
-
-def _add_import(import_: argparse.ArgumentParser) -> None:
-    import_.add_argument(
-        "where",
-        metavar="file",
-        help="a file, a folder or an archive; - is the standard input; of langmem, the database",
-    )
-    import_.add_argument(
-        "--from", dest="system", choices=IMPORTED_SYSTEMS, required=True, help="the system that it is from"
-    )
-    owner = import_.add_mutually_exclusive_group()
-    owner.add_argument(
-        "--user",
-        type=_user_id,
-        help="the user who gets all of it; by default the one that each entry names, and you where it names none",
-    )
-    owner.add_argument(
-        "--map",
-        action="append",
-        default=[],
-        type=_mapped,
-        metavar="NAME=USER",
-        help="the user who gets what the file has of NAME; may be repeated, and other users' entries are left out",
-    )
-    import_.add_argument(
-        "--read", action="store_true", help="have the agent's worker draw facts from imported conversations"
-    )
-    import_.add_argument(
-        "--prefix",
-        default="",
-        help="for langmem: the namespace before the user's name, with dots, usually memories; where labels follow "
-        "behind the name, {user} stands in its place, as in memories.{user}",
-    )
-
-
-def _add_memory(memory: argparse.ArgumentParser, owner: _Option) -> None:
-    verbs = _verbs(memory)
-
-    def add(name: str, help: str, *options: _Option, **defaults: Any) -> argparse.ArgumentParser:
-        return _added(verbs, name, help, owner, *options, **defaults)
-
-    shared = (_AGENT, _JSON)
+    named = _option("--user", "whose memory", type=_user_id, required=True)
+    own, told = (owner, _AGENT), (owner, _AGENT, _JSON)
     one = _option("id", "its id, or the beginning of it")
-    yes = _flag("--yes", "do not ask")
+    everything = _option("query", "what to look for; everything by default", nargs="?", default="")
     limit = _option("--limit", "how many, at most (default: %(default)s)", type=_count, default=50)
     scopes = f"only this scope; may be repeated: {', '.join(MemoryScope)}"
     scope = _option("--scope", scopes, action="append", type=_scope, metavar="SCOPE")
     as_of = "what was believed then: a date (its end), or a time, in ISO 8601"
     dated = _option("--as-of", as_of, type=_time, metavar="TIME")
-
-    every = _flag("--all", "what memory notes for itself too, such as chains of summaries")
-    add("list", "what is remembered: facts first, then the rest, the latest first", *shared, scope, limit, every)
-    add("show", "one memory, whole", *shared, one)
-    add("correct", "put your own words in the place of a fact", *shared, one, _option("text", "what is true instead"))
-    add("delete", "forget one memory, with what said it and came of it", *shared, one, yes)
-    add(
-        "undo",
-        "what a conversation asked to forget is hidden for a day: list it, or bring it back",
-        *shared,
-        _option("id", "its id, or the beginning of it; by default all are listed", nargs="?", default=""),
-        _flag("--erase", "erase it now instead"),
-    )
-    add("threads", "the conversations that were held, the latest first", *shared)
-    query = "what to look for"
-    add("search", "what an agent would find", *shared, scope, limit, dated, _option("query", query))
-    everything = _option("query", f"{query}; everything by default", nargs="?", default="")
-    add("history", "facts that hold and that no longer do, with dates", *shared, dated, everything, limit)
-    add("pending", "turns from which nothing has been drawn yet", *shared)
-    form = "JSON Lines or Markdown, which come back, or a page without scripts (default: %(default)s)"
-    add(
-        "export",
-        "everything that is remembered, as JSON Lines",
-        *shared,
-        _option("file", "where to; by default, and for -, the standard output", nargs="?", default="-"),
-        _option("--format", form, choices=("jsonl", "html", "markdown"), default="jsonl"),
-        _flag("--html", "the same as --format html"),
-        _QUIET,
-    )
-    system = "the system that it is from (default: %(default)s)"
-    import_ = add(
-        "import",
-        "bring an export back; nothing is overwritten",
-        _option("where", "where from; - is the standard input", metavar="file"),
-        _option("--from", system, dest="system", choices=IMPORTED_SYSTEMS, default="jsonl"),
-        *_IMPORTING,
-        run=_RUNS["import"],
-        reads=False,
-        map=[],
-        read=False,
-        prefix="",
-    )
-    import_.epilog = (
-        "It becomes one user's. Of a file with the memories of several, react-mem import --map NAME=USER says whose is "
-        "whose."
-    )
-    add(
-        "graph",
-        "links between memories: a page or JSON",
-        *shared,
-        _option("--out", "where to; by default, and for -, the standard output", default="-"),
-        _option(
-            "--format", "a page to look at, or for other programs (default: by the file's ending)", choices=FORMATS
+    yes = _flag("--yes", "do not ask")
+    session = _option("--session", "only this conversation; everything by default", default="")
+    reference = _option("reference", "what the hold is known by, such as the number of a case")
+    return {
+        "demo": ("watch an agent learn in one conversation and remember in the next",),
+        "chat": (
+            "talk to an agent; it remembers when you come back",
+            *own,
+            _flag("--verbose", "show what is retrieved, thought, done and stored"),
         ),
-    )
-    add(
-        "forget",
-        "forget one conversation, or everything about the user",
-        *shared,
-        _option("--session", "only this conversation and what came of it"),
-        _option("--receipt", "look through the whole database afterwards, and write a signed receipt", metavar="FILE"),
-        yes,
-    )
+        "new": (
+            "write a project of your own around an agent: config, tool, tests, server",
+            _option("name", "its name, such as my-agent; its folder is made here"),
+        ),
+        "import": ("bring memories along from other systems, or an export back; nothing is overwritten", *_IMPORTING),
+        "memory": ("see, search, export and forget what is remembered",),
+        "memory list": (
+            "what is remembered: facts first, then the rest, the latest first",
+            *told,
+            scope,
+            limit,
+            _flag("--all", "what memory notes for itself too, such as chains of summaries"),
+        ),
+        "memory show": ("one memory, whole", *told, one),
+        "memory correct": (
+            "put your own words in the place of a fact",
+            *told,
+            one,
+            _option("text", "what is true instead"),
+        ),
+        "memory delete": ("forget one memory, with what said it and came of it", *told, one, yes),
+        "memory undo": (
+            "what a conversation asked to forget is hidden for a day: list it, or bring it back",
+            *told,
+            _option("id", "its id, or the beginning of it; by default all are listed", nargs="?", default=""),
+            _flag("--erase", "erase it now instead"),
+        ),
+        "memory threads": ("the conversations that were held, the latest first", *told),
+        "memory search": (
+            "what an agent would find",
+            *told,
+            scope,
+            limit,
+            dated,
+            _option("query", "what to look for"),
+        ),
+        "memory history": ("facts that hold and that no longer do, with dates", *told, dated, everything, limit),
+        "memory pending": ("turns from which nothing has been drawn yet", *told),
+        "memory export": (
+            "everything that is remembered, as JSON Lines",
+            *told,
+            _option("file", "where to; by default, and for -, the standard output", nargs="?", default="-"),
+            _option(
+                "--format",
+                "JSON Lines or Markdown, which come back, or a page without scripts (default: %(default)s)",
+                choices=("jsonl", "html", "markdown"),
+                default="jsonl",
+            ),
+            _QUIET,
+        ),
+        "memory graph": (
+            "links between memories: a page to look at, or JSON for other programs",
+            *told,
+            _option("--out", "where to; by default, and for -, the standard output", default="-"),
+        ),
+        "memory forget": (
+            "forget one conversation, or everything about the user",
+            *told,
+            _option("--session", "only this conversation and what came of it"),
+            _option(
+                "--receipt",
+                "look through the whole database afterwards, and write a signed receipt",
+                metavar="FILE",
+            ),
+            yes,
+        ),
+        "context": (
+            "see the prompt for a question, with the tokens of each part",
+            *told,
+            _option("--thread", "the conversation", required=True),
+            _option("--query", "the next question in it; by default the last one that was asked, once more"),
+        ),
+        "skills": ("skills as SKILL.md files, as Claude Code and other agents read them",),
+        "skills export": (
+            "write each skill in use as FOLDER/NAME/SKILL.md",
+            *told,
+            _option("folder", "where to; files that were written or edited by others are left as they are"),
+        ),
+        "skills import": (
+            "take skills in, on probation; known ones stay",
+            *told,
+            _DRY_RUN,
+            _option("where", "a SKILL.md, or a folder with such files in it and below", metavar="file"),
+        ),
+        "mcp": ("serve a client of the Model Context Protocol, such as Claude Code, over stdio", *own),
+        "hook": (
+            "one hook of a coding agent, such as Claude Code: its event on standard input",
+            *own,
+            _option("--seconds", "how long the coding agent waits, at most (default: 1 to 5)", type=float),
+        ),
+        "doctor": (
+            "which database, user, models and versions are used, of whom something is remembered, and what is off and "
+            "why",
+            *told,
+            _flag("--check", "ask the models too: one text and one short answer"),
+        ),
+        "worker": ("do the work behind the turns of every agent, until it is stopped",),
+        "maintain": (
+            "do now what is done when a conversation has gone quiet, and end",
+            _ANY_OWNER,
+            _QUIET,
+        ),
+        "database": ("what is done with the database as a whole",),
+        "database distribute": (
+            "spread the tables over the nodes of a Citus cluster, each owner's rows on one of them",
+            _QUIET,
+        ),
+        "database reembed": (
+            "move to another embedding model, while nothing else uses the database",
+            _QUIET,
+            _option("--to", "`local`, or a model such as openai:NAME", required=True, metavar="MODEL"),
+        ),
+        "keys": ("the keys that memory is encrypted under",),
+        "keys new": ("make a master key, for MEMORY_ENCRYPTION_KEY",),
+        "keys status": ("which master keys wrap how many data keys, as JSON",),
+        "keys rotate": (
+            "wrap the data keys by the master key that is set, in place of those before it",
+            _QUIET,
+            _flag("--data-keys", "make new data keys too, and seal everything anew"),
+        ),
+        "keys seal": ("seal what is still in plain, or under a former data key", _QUIET),
+        "audit": (
+            "who did what with whose memory, where MEMORY_AUDIT=1 records it",
+            _option(
+                "verb",
+                "`verify` says whether anything was changed, added between or taken away; `quality` looks through the "
+                "memories themselves (default: %(default)s)",
+                nargs="?",
+                choices=("list", "verify", "quality"),
+                default="list",
+            ),
+            _option("--user", "only what was done with this user's memory, or is in it", type=_user_id),
+            _option(
+                "--since",
+                "from when on: a date, or a time, in ISO 8601, such as 2026-01-31",
+                type=_since,
+                metavar="TIME",
+            ),
+            _option("--json", "print JSON: of the log a line an entry", action="store_true"),
+            _option(
+                "--head",
+                "an end that `verify` printed earlier; fails if it is no longer in the log",
+                metavar="NUMBER:HASH",
+            ),
+            _option(
+                "--fail-on",
+                "of `quality`: exit with 1 where more than COUNT (0) are found; may be repeated: "
+                + ", ".join(QUALITY_CHECKS),
+                action="append",
+                default=[],
+                type=_quality_limit,
+                metavar="CHECK[=COUNT]",
+            ),
+            _QUIET,
+        ),
+        "receipt": ("signed receipts of what was forgotten",),
+        "receipt key": ("the public key of receipts: of MEMORY_RECEIPT_KEY, else of this database",),
+        "receipt verify": (
+            "whether a receipt is as the server signed it",
+            _option("file", "the receipt; - is the standard input"),
+            _option("--public-key", "the server's, as `receipt key` prints it; the database's by default"),
+            _option("--user", "whom it must be about", type=_user_id),
+        ),
+        "retention": ("remove now what is older than the agents keep it", _ANY_OWNER, _DRY_RUN, _JSON, _QUIET),
+        "hold": ("legal holds: what may not be removed, by retention or by the user",),
+        "hold list": ("the holds there are", _ANY_OWNER, _JSON),
+        "hold set": ("keep what is remembered of a user", named, session, reference),
+        "hold lift": ("let it go again", named, session, reference),
+    }
 
 
 def _quality_limit(value: str) -> tuple[str, int]:
@@ -402,8 +323,45 @@ _ANY_OWNER = _option("--user", "only this user's memory; everybody's by default"
 _DRY_RUN = _flag("--dry-run", "write and remove nothing, and say what would be")
 _JSON = _flag("--json", "print JSON")
 _QUIET = _flag("--quiet", "show no progress")
-_RESTORE = _flag(
-    "--restore",
-    "of an export: keep whose words it says they are; for a backup that nobody else has had in hand",
+_IMPORTING: tuple[_Option, ...] = (
+    _AGENT,
+    _DRY_RUN,
+    _JSON,
+    _QUIET,
+    _flag(
+        "--restore",
+        "of an export: keep whose words it says they are; for a backup that nobody else has had in hand",
+    ),
+    _option(
+        "where", "a file, a folder or an archive; - is the standard input; of langmem, the database", metavar="file"
+    ),
+    _option(
+        "--from",
+        "the system that it is from (default: %(default)s, an export of this one)",
+        dest="system",
+        choices=IMPORTED_SYSTEMS,
+        default="jsonl",
+    ),
+    _option(
+        "--user",
+        "the user who gets all of it; by default the one that each entry names, and you where it names none",
+        type=_user_id,
+        either=True,
+    ),
+    _option(
+        "--map",
+        "the user who gets what the file has of NAME; may be repeated, and other users' entries are left out",
+        action="append",
+        default=[],
+        type=_mapped,
+        metavar="NAME=USER",
+        either=True,
+    ),
+    _flag("--read", "have the agent's worker draw facts from imported conversations"),
+    _option(
+        "--prefix",
+        "for langmem: the namespace before the user's name, with dots, usually memories; where labels follow behind "
+        "the name, {user} stands in its place, as in memories.{user}",
+        default="",
+    ),
 )
-_IMPORTING = (_AGENT, _DRY_RUN, _JSON, _QUIET, _RESTORE)

@@ -108,26 +108,20 @@ _MEMORY_COLUMN = 21  # of "  2026-01-31 episode "
 
 def run_chat(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal) -> int:
     """Hold a conversation; return the exit code. Raises `ExtraMissing` at a terminal without its input library."""
-    return _Chat(config, arguments.user, settings, console, verbose=arguments.verbose).run()
+    return _Chat(arguments, config, settings, console).run()
 
 
 class _Chat:
     """A conversation at a terminal, or over a pipe; `verbose` shows every step."""
 
     def __init__(
-        self,
-        config: AgentConfig,
-        user_id: str,
-        settings: StorageSettings,
-        console: Terminal,
-        *,
-        verbose: bool,
+        self, arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
     ) -> None:
         self._config = config
-        self._user_id = user_id
+        self._user_id: str = arguments.user
         self._settings = settings
         self._console = console
-        self._verbose = verbose
+        self._verbose: bool = arguments.verbose
         self._interactive = sys.stdin is not None and sys.stdin.isatty()
         self._failed = False
         coloured = bool(console.color_system) and not console.no_color and sys.stdout.isatty()

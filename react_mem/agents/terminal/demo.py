@@ -1,14 +1,12 @@
-"""`react-mem demo`: an agent learns in one conversation and remembers in the next, in another process; `react-mem new`.
+"""`react-mem demo`: an agent learns in one conversation and remembers in the next; `react-mem new`.
 
-Without a database, as after a plain install, both run in this process, in a memory that ends with it.
+Without a database, as after a plain install, the memory ends with the process.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import subprocess
-import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -50,56 +48,32 @@ Nothing of it is kept. For a memory that outlives the process, with an embedded 
 """
 
 
-def run_demo(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
-    """Hold the conversations, each in a process of its own; in this one without a database.
-
-    Returns the exit code: 0 if the second conversation used the memories of the first.
-    """
-    if arguments.conversation is not None:
-        return asyncio.run(_hold(arguments.conversation, arguments.user, console, settings=settings))
+async def run_demo(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Hold the conversations; return the exit code: 0 if the second one used the memories of the first."""
     # a user of its own, so that what you told the agent before neither helps nor harms
     user_id = f"demo-{uuid.uuid4().hex[:8]}"
-    if settings.database_url is None and not has_embedded_server():
-        return _in_this_process(user_id, console)
-    console.whereabouts(load_agent_config(AGENT), settings)
-    console.print()
-    for number in range(1, len(CONVERSATIONS) + 1):
-        console.rule(f"Conversation {number}, in a process of its own")
-        if console.abandoned:
-            return 1
-        # -P: a folder `agents` where the user stands is not ours
-        ours = [sys.executable, "-P", "-m", "react_mem.agents.entry"]
-        part = [*ours, "demo", "--conversation", str(number), "--user", user_id]
-        done = subprocess.run(part, check=False)  # noqa: S603 - our own module
-        if done.returncode:
-            return done.returncode
-    console.rule()
-    console.print("The second conversation knew what the first was told.")
-    console.print("Talk to it yourself: [bold]react-mem chat[/], or [bold]make chat[/].")
-    return 0
-
-
-def _in_this_process(user_id: str, console: Terminal) -> int:
-    console.whereabouts(load_agent_config(AGENT), _IN_MEMORY)
-    console.print()
-    store, checkpointer = InMemoryStore(), InMemorySaver()
-    for number in range(1, len(CONVERSATIONS) + 1):
-        console.rule(f"Conversation {number}")
-        if code := asyncio.run(_hold(number, user_id, console, store=store, checkpointer=checkpointer)):
-            return code
-    console.rule()
-    console.print("The second conversation knew what the first was told.")
-    told = _TO_KEEP_IT.format(spec=with_extra("local"), pip=pip_install("local"))
-    console.print(Text(told), end="", soft_wrap=True)
-    return 0
-
-
-async def _hold(number: int, user_id: str, console: Terminal, **opening: Any) -> int:
     config = await asyncio.to_thread(load_agent_config, AGENT)
+    has_database = settings.database_url is not None or has_embedded_server()
+    opening: dict[str, Any] = {"settings": settings}
+    if not has_database:
+        opening = {"store": InMemoryStore(), "checkpointer": InMemorySaver()}
+    console.whereabouts(config, settings if has_database else _IN_MEMORY)
+    console.print()
     # what is stored is to be seen before the next message
     memory = config.memory.model_copy(update={"extraction": {"mode": "inline"}})
-    async with open_agent(config.model_copy(update={"memory": memory}), **opening) as agent:
-        return await _talk(number, user_id, agent, console)
+    for number in range(1, len(CONVERSATIONS) + 1):
+        console.rule(f"Conversation {number}")
+        async with open_agent(config.model_copy(update={"memory": memory}), **opening) as agent:
+            if code := await _talk(number, user_id, agent, console):
+                return code
+    console.rule()
+    console.print("The second conversation knew what the first was told.")
+    if has_database:
+        console.print("Talk to it yourself: [bold]react-mem chat[/], or [bold]make chat[/].")
+    else:
+        told = _TO_KEEP_IT.format(spec=with_extra("local"), pip=pip_install("local"))
+        console.print(Text(told), end="", soft_wrap=True)
+    return 0
 
 
 async def _talk(number: int, user_id: str, agent: Agent, console: Terminal) -> int:

@@ -1,4 +1,4 @@
-"""`react-mem users` and `react-mem doctor`: owners of memories, the configuration in use, and its gaps."""
+"""`react-mem doctor`: the configuration in use, the owners of memories, and gaps."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ _CHECK_SECONDS = 30.0
 
 def refuse_nothing(arguments: argparse.Namespace, settings: StorageSettings) -> None:
     """Refuse a reading command where there is no database yet, in place of making one. Raises `MemoryCommandError`."""
-    reads = arguments.reads and not getattr(arguments, "store", None)
     embedded = settings.database_url is None and has_embedded_server()
-    if reads and embedded and not settings.has_cluster():
+    if arguments.reads and embedded and not settings.has_cluster():
         raise MemoryCommandError(
             f"nothing is remembered in {place_in_words(settings)}: there is no database yet, and none was made. Where "
             "memories are elsewhere, name the folder by REACT_MEM_DATA_DIR, or the database by DATABASE_URL."
@@ -47,19 +46,6 @@ async def nothing_of(user: str, settings: StorageSettings) -> str:
         else "there are no memories yet"
     )
     return f"nothing of {user} in {place_in_words(settings)}; {there}"
-
-
-async def run_users(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
-    """Show the users with memories; return the exit code."""
-    found = (await look_at(settings)).holders
-    where = place_in_words(settings)
-    rows = [(one.user, str(one.count), f"{one.latest:%Y-%m-%d %H:%M}") for one in found]
-    data = [{"user": one.user, "memories": one.count, "last_written": one.latest.isoformat()} for one in found]
-    empty = f"there are no memories yet in {where}"
-    code = console.table(("user", "memories", "last written"), rows, data, empty)
-    if rows and not arguments.json:
-        console.say(f"in {where}", "dim")
-    return code
 
 
 async def run_doctor(arguments: argparse.Namespace, console: Terminal) -> int:

@@ -8,10 +8,7 @@ import contextlib
 import importlib.util
 import os
 import signal
-import socket
-import sys
-import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 from react_mem.agents.config import AgentConfig
@@ -172,8 +169,6 @@ def _listed(skipped: Mapping[str, str]) -> Sequence[str]:
 
 # `react-mem mcp`: the memory of one user, for a client that starts this process and talks to it over stdio.
 
-_PIECE = 1 << 16
-
 
 async def run_mcp(
     arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
@@ -195,45 +190,20 @@ async def run_mcp(
 
     kept = KeptOpen(opening)
     kept.begin()
+    stopping: list[asyncio.Task[None]] = []
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C cancels us
+            loop.add_signal_handler(name, lambda: stopping.append(loop.create_task(_leave(kept))))
     try:
-        with calling(ClientUser(arguments.user, config, kept.opened)), _input_until_stopped():
+        with calling(ClientUser(arguments.user, config, kept.opened)):
             await memory_server().run_stdio_async()
     finally:
         await kept.close()
     return 0
 
 
-@contextlib.contextmanager
-def _input_until_stopped() -> Iterator[None]:
-    """End the standard input when the process is told to stop, as if the client had closed it.
-
-    A thread that waits for input cannot be interrupted; so it waits for a socket, which can be closed.
-    """
-    if sys.platform == "win32":
-        # Ctrl-C cancels us
-        yield
-        return
-    ours, theirs = socket.socketpair()
-    real = os.dup(0)
-    os.dup2(theirs.fileno(), 0)
-    theirs.close()
-
-    def end() -> None:
-        with contextlib.suppress(OSError):
-            ours.shutdown(socket.SHUT_RDWR)
-
-    def copy() -> None:
-        with contextlib.suppress(OSError):
-            while piece := os.read(real, _PIECE):
-                ours.sendall(piece)
-        end()
-
-    for name in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(name, end)
-    # it may wait for input that never comes
-    threading.Thread(target=copy, daemon=True).start()
-    try:
-        yield
-    finally:
-        end()
-        os.dup2(real, 0)
+async def _leave(kept: KeptOpen[MemoryFacade]) -> None:
+    """End the process, whose thread that waits for input cannot be interrupted."""
+    await kept.close()
+    os._exit(0)

@@ -7,17 +7,14 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import PurePath
 from typing import Any, Literal
 
 from langchain_core.messages import AnyMessage, HumanMessage
-from langgraph.store.base import BaseStore
 from rich.text import Text
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context_preview import REMEMBERING, ContextPreview, preview_context, shown_message
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.agents.terminal.arguments import FORMATS
 from react_mem.agents.terminal.doctor_command import nothing_of
 from react_mem.agents.terminal.output import (
     CELL,
@@ -59,8 +56,6 @@ _LINES = 1_000
 """Lines of an export written at a time."""
 
 _ANEW = "Nothing was written to the file; the same command begins anew."
-
-_ENDINGS: dict[str, Literal["html", "json"]] = {".html": "html", ".htm": "html", ".json": "json"}
 
 
 async def run_memory(
@@ -137,14 +132,14 @@ class _Command:
         try:
             fact = await memory.correct(self._user, item.id, self.arguments.text)
         except ValueError as error:
-            raise MemoryCommandError(f"{_short(item.id)} ({item.source}): {error}") from error
+            raise MemoryCommandError(f"{item.id[:_ID]} ({item.source}): {error}") from error
         data = {"corrected": item.id, "by": fact.id}
-        self._out.report(data, f"corrected: {one_line(fact.text, CELL)} ({_short(fact.id)}); history has what it was")
+        self._out.report(data, f"corrected: {one_line(fact.text, CELL)} ({fact.id[:_ID]}); history has what it was")
         return 0
 
     async def delete(self, memory: MemoryFacade) -> int:
         item = await self._named(memory)
-        if not await asyncio.to_thread(self.agreed, f"{item.source} {_short(item.id)}: {one_line(_text(item), 60)}"):
+        if not await asyncio.to_thread(self.agreed, f"{item.source} {item.id[:_ID]}: {one_line(_text(item), 60)}"):
             return 1
         return self._forgotten([item.id], await memory.forget(self._user, item.id))
 
@@ -161,7 +156,7 @@ class _Command:
     async def undo(self, memory: MemoryFacade) -> int:
         found = [one for one in await memory.hidden(self._user) if one.id.startswith(self.arguments.id)]
         if not self.arguments.id:
-            rows = [(f"{one.erase_at:%Y-%m-%d %H:%M}", _short(one.id), "; ".join(one.texts)) for one in found]
+            rows = [(f"{one.erase_at:%Y-%m-%d %H:%M}", one.id[:_ID], "; ".join(one.texts)) for one in found]
             return self._out.table(("erased at", "id", "hidden"), rows, [one.model_dump(mode="json") for one in found])
         if len(found) != 1:
             raise MemoryCommandError(
@@ -201,7 +196,7 @@ class _Command:
         facts = await memory.semantic.history(
             self.arguments.query, user_id=self._user, as_of=self.arguments.as_of, limit=self.arguments.limit
         )
-        rows = [(_day(f.valid_from or f.said_at), _end(f), _short(f.id), labelled(f.to_value(), f.text)) for f in facts]
+        rows = [(_day(f.valid_from or f.said_at), _end(f), f.id[:_ID], labelled(f.to_value(), f.text)) for f in facts]
         return await self._table(("since", "until", "id", "fact"), rows, [fact.to_value() for fact in facts])
 
     async def pending(self, memory: MemoryFacade) -> int:
@@ -215,7 +210,7 @@ class _Command:
     async def export(self, memory: MemoryFacade) -> int:
         """Write everything: as JSON Lines, as a page, or as Markdown; the first and the last can be imported."""
         where = self.arguments.file
-        form: Literal["html", "jsonl", "markdown"] = "html" if self.arguments.html else self.arguments.format
+        form: Literal["html", "jsonl", "markdown"] = self.arguments.format
         own = done = 0
         with Progress("Exporting", "records", quiet=self.arguments.quiet or self._out.as_json, go_on=_ANEW) as progress:
             lines: list[str] = []
@@ -243,23 +238,16 @@ class _Command:
 
     async def graph(self, memory: MemoryFacade) -> int:
         where = self.arguments.out
-        name: Literal["html", "json"] | None = self.arguments.format or (
-            "html" if where == "-" else _ENDINGS.get(PurePath(where).suffix.lower())
-        )
-        if name is None:
-            raise MemoryCommandError(
-                f"the ending of {where!r} says nothing of what is to be written: say --format "
-                f"{', '.join(FORMATS)}, or end it with {', '.join(_ENDINGS)}"
-            )
         graph = await memory.graph.whole(self._user)
-        shown = graph.largest(_MAX_DRAWN) if name == "html" else graph
-        await asyncio.to_thread(write_lines, where, [shown.written(name)])
+        as_data = self._out.as_json or where.endswith(".json")
+        shown = graph if as_data else graph.largest(_MAX_DRAWN)
+        await asyncio.to_thread(write_lines, where, [shown.written("json" if as_data else "html")])
         if where != "-":
             nodes, links, left_out = len(shown.nodes), len(shown.links), len(graph.nodes) - len(shown.nodes)
             rest = f"; {left_out} more memories, with fewer links, are left out" if left_out else ""
-            data = {"memories": nodes, "links": links, "left_out": left_out, "file": where, "format": name}
+            data = {"memories": nodes, "links": links, "left_out": left_out, "file": where}
             shown_nodes = counted(nodes, "memory", "memories")
-            self._out.report(data, f"{shown_nodes} and {counted(links, 'link')} are in {where} ({name}){rest}")
+            self._out.report(data, f"{shown_nodes} and {counted(links, 'link')} are in {where}{rest}")
         return 0
 
     async def forget(self, memory: MemoryFacade) -> int:
@@ -278,7 +266,7 @@ class _Command:
 
     async def _show_items(self, items: Sequence[MemoryResultItem], total: int) -> int:
         data = [item.model_dump(mode="json") for item in items]
-        rows = [(_day(item.payload.get("created_at", "")), item.source, _short(item.id), _text(item)) for item in items]
+        rows = [(_day(item.payload.get("created_at", "")), item.source, item.id[:_ID], _text(item)) for item in items]
         code = await self._table(("date", "kind", "id", "memory"), rows, data)
         if total > len(items) and not self._out.as_json:
             self._out.say(f"and {total - len(items)} more; --limit shows them", "dim")
@@ -291,7 +279,7 @@ class _Command:
         return self._out.table(columns, rows, data, empty)
 
 
-_ID = 8
+_ID = 8  # characters of an id in a table
 
 
 def place(kind: str) -> int:
@@ -310,10 +298,6 @@ def rank(item: MemoryResultItem) -> tuple[int, int]:
 
 def _is_past(payload: Mapping[str, Any]) -> bool:
     return payload.get("current") is False or is_over(payload, datetime.now(UTC))
-
-
-def _short(id_: str) -> str:
-    return id_[:_ID]
 
 
 def _text(item: MemoryResultItem) -> str:
@@ -360,7 +344,12 @@ async def run_context(
         messages = state.values.get("messages", [])
         thread = _asked(messages, arguments.query)
         if not thread:
-            raise MemoryCommandError(await _no_thread(storage.store, arguments))
+            held = await MemoryFacade(storage.store).dialog.conversations(arguments.user)
+            named = ", ".join(one.id for one in held[:_NAMED]) or "there are none yet"
+            raise MemoryCommandError(
+                f"nothing was said in the thread {arguments.thread!r}: give a --query, or one of the threads of "
+                f"{arguments.user}: {named}"
+            )
         identity = Identity(arguments.user, arguments.thread)
         preview = await preview_context(agent, storage.memory, identity, thread, messages[len(thread) :])
     if arguments.json:
@@ -376,15 +365,6 @@ def _asked(messages: Sequence[AnyMessage], query: str | None) -> list[AnyMessage
         return [*messages, HumanMessage(query, id="question")]
     asked = [place for place, message in enumerate(messages) if is_users(message)]
     return list(messages[: asked[-1] + 1]) if asked else []
-
-
-async def _no_thread(store: BaseStore, arguments: argparse.Namespace) -> str:
-    held = await MemoryFacade(store).dialog.conversations(arguments.user)
-    named = ", ".join(one.id for one in held[:_NAMED])
-    return (
-        f"nothing was said in the thread {arguments.thread!r}: give a --query, or one of the threads of "
-        f"{arguments.user}: {named or 'there are none yet'}"
-    )
 
 
 def _data(preview: ContextPreview) -> dict[str, Any]:

@@ -9,12 +9,10 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -25,7 +23,7 @@ from react_mem.errors import MemoryCommandError
 from react_mem.memory import StorageSettings
 from react_mem.memory.records import place_of
 
-# Text beside a label, wrapped at words, whole or as it is being written.
+# Text beside a label, wrapped at words, or as it is being written.
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Control characters, which must not move the cursor, clear the screen or break the output's encoding."""
@@ -34,98 +32,54 @@ _MIN_WIDTH = 20
 
 
 def printable(text: str) -> str:
-    r"""Return a text without control characters, tabs as spaces.
-
-    >>> printable("\x1b[2Jhi\tthere")
-    '[2Jhi    there'
-    """
+    r"""Return a text without control characters, tabs as spaces."""
     return _UNPRINTABLE.sub("", text).replace("\t", "    ")
 
 
 def one_line(text: str, width: int) -> str:
-    r"""Return the beginning of a text, on one line of so many cells.
-
-    >>> one_line("a long\nway home", 10)
-    'a long wa…'
-    """
+    r"""Return the beginning of a text, on one line of so many cells."""
     line = Text(" ".join(printable(text).split()))
     line.truncate(width, overflow="ellipsis")
     return line.plain
 
 
 class Column:
-    """A column of text, wrapped at words: the screen looks the same however the text was cut into pieces.
+    """Text beside a label: a whole text is wrapped at words on a terminal; pieces, as in a pipe, keep their lines.
 
-    In a pipe or a file lines stay whole. The cursor is expected at `indent`, the column's left edge.
+    The cursor is expected at `indent`, the column's left edge.
     """
 
     def __init__(self, console: Console, indent: int, style: str = "") -> None:
         self._console = console
         self._margin = "\n" + " " * indent
-        self._width = max(console.width - indent, _MIN_WIDTH) if console.is_terminal else None
+        self._width = max(console.width - indent, _MIN_WIDTH)
         self._style = style
-        self._used = 0
-        self._breaks = 0
-        self._gap = ""
-        self._word = ""
-        self._breaking = False
+        self._space = ""
 
     def write(self, text: str) -> None:
-        """Draw a piece; its last word waits until it is complete, or too long for a line of its own."""
-        out = ""
-        for part in re.findall(r"\n| +|[^ \n]+", printable(text)):
-            if part == "\n":
-                out += self._flush()
-                self._breaks, self._gap, self._breaking = self._breaks + 1, "", False
-            elif part[0] == " ":
-                out += self._flush()
-                self._gap, self._breaking = self._gap + part, False
-            else:
-                self._word += part
-                if self._width is None or self._breaking or cell_len(self._word) > self._width:
-                    out += self._flush()
-                    self._breaking = True
-        self._draw(out)
+        """Draw a piece; white space waits for what comes after it, since at the end of a text it is not drawn."""
+        text = self._space + printable(text)
+        shown = text.rstrip()
+        self._space = text[len(shown) :]
+        if shown:
+            self._draw(shown.split("\n"))
 
     def whole(self, text: str) -> None:
         """Draw a complete text and end the line."""
-        self.write(text)
+        if self._console.is_terminal:
+            wrapped = Text(printable(text).rstrip()).wrap(self._console, self._width)
+            self._draw([line.plain.rstrip() for line in wrapped])
+        else:
+            self.write(text)
         self.close()
 
     def close(self) -> None:
-        """Draw the waiting word and end the line."""
-        self._draw(self._flush())
+        """End the line."""
         self._console.print()
 
-    def _flush(self) -> str:
-        """Return the waiting word with its white space, ready to draw."""
-        if not self._word:
-            return ""
-        gap, word, self._gap, self._word = self._gap, self._word, "", ""
-        out = ""
-        if self._breaks:
-            # only now: white space at the end of a text is not drawn
-            out, self._used = "\n" * (self._breaks - 1) + self._margin, 0
-            self._breaks = 0
-        if self._width is None:
-            return out + gap + word
-        if not self._used:
-            gap = gap[: self._width // 2]
-        elif not self._breaking and self._used + len(gap) + cell_len(word) > self._width:
-            out, gap, self._used = self._margin, "", 0
-        out += gap
-        self._used += len(gap)
-        for character in word:
-            cells = cell_len(character)
-            if self._used + cells > self._width:
-                out, self._used = out + self._margin, 0
-            out += character
-            self._used += cells
-        return out
-
-    def _draw(self, text: str) -> None:
-        if text:
-            self._console.print(Text(text, style=self._style), end="", soft_wrap=True)
+    def _draw(self, lines: Sequence[str]) -> None:
+        shown = self._margin.join(lines)
+        self._console.print(Text(shown, style=self._style), end="", soft_wrap=True)
 
 
 NOT_FORGOTTEN = "nothing was forgotten"
@@ -165,35 +119,29 @@ def written_lines(where: str) -> Iterator[Callable[[Sequence[str]], None]]:
 
     Raises `MemoryCommandError`.
     """
-
-    def write_to(stream: IO[bytes], lines: Sequence[str]) -> None:
-        with _told(where):
-            stream.write("".join(f"{line}\n" for line in lines).encode())
-            stream.flush()
-
-    if where == "-":
-        yield partial(write_to, sys.stdout.buffer)
-        return
     path = Path(where).resolve()
-    if path.exists() and not path.is_file():
-        # a pipe, say, is written to as it is
-        with _told(where):
-            stream = path.open("wb")
-        with stream:
-            yield partial(write_to, stream)
-        return
-    part = path.with_name(f"{path.name}.part")
+    # a pipe, say, is written to as it is
+    is_file = where != "-" and (path.is_file() or not path.exists())
+    part = path.with_name(f"{path.name}.part") if is_file else path
     try:
         with _told(where):
-            stream = part.open("wb")
-            if path.exists():
+            stream = sys.stdout.buffer if where == "-" else part.open("wb")
+            if is_file and path.exists():
                 shutil.copymode(path, part)
-        with stream:
-            yield partial(write_to, stream)
-        with _told(where):
-            part.replace(path)
+
+        def write(lines: Sequence[str]) -> None:
+            with _told(where):
+                stream.write("".join(f"{line}\n" for line in lines).encode())
+                stream.flush()
+
+        with nullcontext() if where == "-" else stream:
+            yield write
+        if is_file:
+            with _told(where):
+                part.replace(path)
     finally:
-        part.unlink(missing_ok=True)
+        if is_file:
+            part.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -5,18 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import importlib
-import inspect
 import json
 import signal
-import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager
-from datetime import timedelta
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-from langgraph.store.base import BaseStore
 from pydantic import BaseModel, ValidationError
 from rich.console import Console
 from rich.text import Text
@@ -27,7 +20,7 @@ from react_mem.agents.terminal.output import Terminal, counted, read_lines
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.integrations import audit_quality
-from react_mem.integrations.quality import QualityCheck, QualityReport
+from react_mem.integrations.quality import STALE_AFTER, QualityCheck, QualityReport
 from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import (
@@ -44,7 +37,6 @@ from react_mem.memory.runtime import (
     receipt_key,
     reembed,
 )
-from react_mem.memory.turns import scrub
 
 # `react-mem hold`: legal holds, which whoever runs the database sets, lists and lifts.
 
@@ -170,26 +162,28 @@ def _read(file: str) -> SignedReceipt:
         ) from None
 
 
+_ANEW = "The same command begins again."
+
 # `react-mem audit`: who did what with whose memory, and whether the log of it is whole.
 
 
 async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Print the audit log, the oldest entry first, or verify it; return the exit code.
 
-    Raises `AuditBroken` for a changed log, and `MemoryCommandError` for a malformed known end or an unusable store.
+    Raises `AuditBroken` for a changed log, and `MemoryCommandError` for a malformed known end.
     """
     if arguments.verb == "quality":
         return await _quality(arguments, settings, console)
-    known, after = _head(arguments.head), _head(arguments.after)
-    if known is not None and after is not None and known[0] < after[0]:
-        raise MemoryCommandError("--head is before --after: what comes before --after is not looked at")
+    known = _head(arguments.head)
     if not settings.audit:
         note = Text("MEMORY_AUDIT is off: nothing is recorded now; what there is was recorded while it was on")
         Console(stderr=True, highlight=False).print(note, soft_wrap=True)
     # it is read whether or not anything is recorded at present
     settings = settings.model_copy(update={"audit": True})
     if arguments.verb == "verify":
-        seq, digest = await _verified(settings, known, after, quiet=arguments.quiet or arguments.json)
+        with Progress("Verifying", "entries", quiet=arguments.quiet or arguments.json, go_on=_ANEW) as progress:
+            async with open_storage(settings) as storage:
+                seq, digest = await storage.verify_audit(known, progress)
         console.report(
             {"entries": seq, "end": f"{seq}:{digest}" if seq else None},
             f"{counted(seq, 'entry', 'entries')}, nothing changed; the end is {seq}:{digest}"
@@ -207,22 +201,6 @@ async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, co
     if not is_any and not arguments.json:
         console.say("nothing", "dim")
     return 0
-
-
-async def _verified(
-    settings: StorageSettings, known: tuple[int, str] | None, after: tuple[int, str] | None, *, quiet: bool
-) -> tuple[int, str]:
-    with Progress("Verifying", "entries", quiet=quiet, go_on="The same command begins again.") as progress:
-
-        def report(verified: tuple[int, str], total: int) -> None:
-            seq, digest = verified
-            progress(seq, total)
-            progress.go_on = (
-                f"Nothing was changed up to there; go on with: react-mem audit verify --after {seq}:{digest}"
-            )
-
-        async with open_storage(settings) as storage:
-            return await storage.verify_audit(known, after, report)
 
 
 def _head(text: str | None) -> tuple[int, str] | None:
@@ -251,65 +229,19 @@ _WORDS: dict[QualityCheck, str] = {
 
 async def _quality(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Print the report; return 1 if a check of `--fail-on` found more than it allows."""
-    prefix = memory_namespace(arguments.user)
-    quiet = arguments.quiet or arguments.json
-    with Progress("Reading", "items", quiet=quiet, go_on="Nothing was changed; the same command begins again.") as done:
-        async with _opened(arguments.store, settings) as store:
-            found = await audit_quality(
-                store,
-                () if arguments.store and not arguments.user else prefix,
-                stale_after=timedelta(days=arguments.stale_after),
-                report=done,
-            )
+    with Progress("Reading", "items", quiet=arguments.quiet or arguments.json, go_on=_ANEW) as progress:
+        async with open_storage(settings) as storage:
+            found = await audit_quality(storage.store, memory_namespace(arguments.user), report=progress)
     failing = found.failing(dict(arguments.fail_on))
     data = {**found.to_json(), "failing": failing}
-    console.report(data, _told(found, failing, arguments.stale_after))
+    console.report(data, _told(found, failing))
     return 1 if failing else 0
 
 
-@asynccontextmanager
-async def _opened(path: str | None, settings: StorageSettings) -> AsyncIterator[BaseStore]:
-    if path is None:
-        async with open_storage(settings) as storage:
-            yield storage.store
-        return
-    async with AsyncExitStack() as stack:
-        # what somebody else's code raises is theirs to mend, and what it says is what they need
-        try:
-            found = await _entered(path, stack)
-        except MemoryCommandError:
-            raise
-        except Exception as error:
-            raise MemoryCommandError(f"{path} opens no store: {type(error).__name__}: {scrub(error)}") from error
-        yield found
-
-
-async def _entered(path: str, stack: AsyncExitStack) -> BaseStore:
-    module, _, attribute = path.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise MemoryCommandError(f"there is no store {path}: name it as module:attribute, seen from here") from error
-    if callable(found) and not isinstance(found, BaseStore):
-        found = found()
-    if inspect.isawaitable(found):
-        found = await found
-    if isinstance(found, AbstractAsyncContextManager) and not isinstance(found, BaseStore):
-        found = await stack.enter_async_context(found)
-    elif isinstance(found, AbstractContextManager) and not isinstance(found, BaseStore):
-        found = stack.enter_context(found)
-    if not isinstance(found, BaseStore):
-        raise MemoryCommandError(f"{path} gives a {type(found).__name__}, and no LangGraph store")
-    return found
-
-
-def _told(found: QualityReport, failing: list[QualityCheck], days: int) -> str:
+def _told(found: QualityReport, failing: list[QualityCheck]) -> str:
     lines = [f"{found.items:,} items in {found.namespaces:,} namespaces, {found.bytes:,} bytes"]
     for check, finding in found.findings.items():
-        words = _WORDS[check].format(days=days, before=f"{found.before:,}")
+        words = _WORDS[check].format(days=STALE_AFTER.days, before=f"{found.before:,}")
         mark = "FAILS" if check in failing else ""
         counted = f"unknown: {finding.why}" if finding.count is None else f"{finding.count:,} {words}"
         lines.append(f"{check.replace('_', ' '):15} {counted} {mark}".rstrip())

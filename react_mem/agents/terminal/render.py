@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -25,83 +25,43 @@ from react_mem.memory import MemoryFacade, Receipt
 from react_mem.memory.runtime import terminal_namespace
 from react_mem.memory.turns import conclude_soon
 
-# An answer as Markdown, beside its label: block by block as it is written.
+# An answer as Markdown, beside its label.
 
 _MIN_WIDTH = 20
-_SHOWN_LINES = 6
+_TAIL = 4_000
+"""Characters of an unfinished answer of which the end is shown: more than a screen."""
 
 
 class MarkdownColumn:
-    """A column of Markdown: a complete block is drawn for good; the last lines of an unfinished one only show."""
+    """A column of Markdown, drawn when it is complete; until then the end of its text shows."""
 
     def __init__(self, console: Console, label: Text) -> None:
         self._console = console
         self._label = label
-        self._margin = label.cell_len
-        self._width = max(console.width - self._margin, _MIN_WIDTH)
-        self._lines: list[str] = []
-        self._line = ""
-        self._fence = ""
-        self._drawn = False
-        self._live: Live | None = None
+        self._width = max(console.width - label.cell_len, _MIN_WIDTH)
+        self._text = ""
+        self._live = Live(console=console, transient=True, refresh_per_second=10)
 
     def write(self, text: str) -> None:
         """Add a piece of the answer."""
-        *whole, rest = (self._line + printable(text)).split("\n")
-        self._line = rest
-        for line in whole:
-            self._take(line)
-        self._show()
+        self._text += printable(text)
+        tail = Text(self._text[-_TAIL:].rstrip(), style="dim").wrap(self._console, self._width)
+        self._live.start()
+        self._live.update(Text("\n").join(self._beside(tail[-max(self._console.height - 4, 1) :])))
 
     def close(self) -> None:
-        """Draw the last block."""
-        if self._line:
-            self._take(self._line)
-        self._draw()
-
-    def _take(self, line: str) -> None:
-        bare = line.strip()
-        mark = bare[:3]
-        if self._fence:
-            if bare.startswith(self._fence):
-                self._fence = ""
-        elif mark in ("```", "~~~"):
-            self._fence = mark
-        if bare or self._fence:
-            self._lines.append(line)
-        else:
-            self._draw()
-
-    def _draw(self) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
-        text, self._lines = "\n".join(self._lines), []
-        if not text.strip():
-            return
-        if self._drawn:
-            self._console.print()
+        """Draw the answer."""
+        self._live.stop()
         options = self._console.options.update(width=self._width)
-        rows = self._console.render_lines(_markdown(text), options, pad=False)
-        for row in _trimmed(rows):
-            margin = Text(" " * self._margin) if self._drawn else self._label
-            self._drawn = True
+        rows = _trimmed(self._console.render_lines(_markdown(self._text), options, pad=False))
+        for margin, row in zip(self._beside([Text()] * len(rows)), rows, strict=True):
             self._console.print(margin, end="", soft_wrap=True)
             self._console.print(_Row(row), end="", soft_wrap=True)
             self._console.print()
 
-    def _show(self) -> None:
-        waiting = [*self._lines, *([self._line] if self._line.strip() else [])]
-        if not waiting:
-            return
-        tail = Text("\n".join(waiting), style="dim").wrap(self._console, self._width)[-_SHOWN_LINES:]
-        margin = Text(" " * self._margin) if self._drawn else self._label
-        shown = Text("\n").join((margin if n == 0 else Text(" " * self._margin)) + line for n, line in enumerate(tail))
-        if self._live is None:
-            self._live = Live(shown, console=self._console, transient=True, refresh_per_second=10)
-            self._live.start()
-        else:
-            self._live.update(shown)
+    def _beside(self, lines: Sequence[Text]) -> list[Text]:
+        margin = Text(" " * self._label.cell_len)
+        return [(margin if number else self._label) + line for number, line in enumerate(lines)]
 
 
 class _Row:
@@ -127,21 +87,18 @@ def _markdown(text: str) -> Markdown:
 
 
 def _trimmed(rows: list[list[Segment]]) -> list[list[Segment]]:
-    """Return lines without white space at their ends, and without empty ones around them."""
+    """Return lines without white space at their ends, unless it is coloured, and without empty ones around them."""
     trimmed = []
     for row in rows:
         cells = list(row)
-        while cells and not cells[-1].text.strip() and not (cells[-1].style and cells[-1].style.bgcolor):
-            cells.pop()
-        if cells and not (cells[-1].style and cells[-1].style.bgcolor):
+        while cells and not (cells[-1].style and cells[-1].style.bgcolor):
             last = cells.pop()
-            cells.append(Segment(last.text.rstrip(), last.style, last.control))
+            if text := last.text.rstrip():
+                cells.append(Segment(text, last.style, last.control))
+                break
         trimmed.append(cells)
-    while trimmed and not trimmed[0]:
-        trimmed.pop(0)
-    while trimmed and not trimmed[-1]:
-        trimmed.pop()
-    return trimmed
+    filled = [place for place, cells in enumerate(trimmed) if cells]
+    return trimmed[filled[0] : filled[-1] + 1] if filled else []
 
 
 _RETRIEVED = 3
@@ -237,10 +194,9 @@ class TurnView:
     def _switched(self, event: dict[str, Any]) -> None:
         if event["status"] != "ok":
             self._step("chosen", str(event["message"]), style="yellow")
-        if event["tools"] is not None:
-            self._step("tools", ", ".join(event["tools"]))
-        if event["layers"]:
-            self._step("layers", ", ".join(event["layers"]))
+        for label in ("tools", "layers"):
+            if event[label] is not None and (label == "tools" or event[label]):
+                self._step(label, ", ".join(event[label]))
         if event["snapshot"]:
             self._step("snapshot", "of this turn, behind it")
 
@@ -251,7 +207,8 @@ class TurnView:
         if self._verbose:
             # what has no score, such as the profile, is in every prompt and no finding
             items = sorted(event.get("items", []), key=lambda item: -(item["score"] or 0.0))
-            self._steps("retrieved", [_item(item) for item in items], _RETRIEVED, whole=False)
+            found = [f"({_SCOPES.get(item['scope'], item['scope'])}) {item['text']}" for item in items]
+            self._steps("retrieved", found, _RETRIEVED, whole=False)
             self._steps("stored", event.get("stored", []), _STORED)
             self._steps("retired", event.get("retired", []), _STORED)
             if event["status"] == "ok" and event["message"]:
@@ -296,10 +253,6 @@ class TurnView:
         if self._status is not None:
             self._status.stop()
             self._status = None
-
-
-def _item(item: dict[str, Any]) -> str:
-    return f"({_SCOPES.get(item['scope'], item['scope'])}) {item['text']}"
 
 
 # One turn of a conversation in the terminal.

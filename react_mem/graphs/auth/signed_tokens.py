@@ -26,12 +26,12 @@ SECRET_ENV = "AUTH_JWT_SECRET"  # noqa: S105 - the name of a setting
 ISSUER_ENV = "AUTH_JWT_ISSUER"
 AUDIENCE_ENV = "AUTH_JWT_AUDIENCE"
 ALGORITHMS_ENV = "AUTH_JWT_ALGORITHMS"
-LEEWAY_ENV = "AUTH_JWT_LEEWAY"
 CLAIM_ENV = "AUTH_JWT_IDENTITY_CLAIM"
 ADMINS_ENV = "AUTH_ADMINS"
 
 MIN_SECRET_BYTES = 32
-MAX_LEEWAY_SECONDS = 300
+LEEWAY_SECONDS = 30
+"""Seconds by which clocks may differ."""
 
 _SHARED = frozenset({"HS256", "HS384", "HS512"})
 _PUBLIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
@@ -46,7 +46,6 @@ class JwtSettings:
     algorithms: tuple[str, ...]
     secret: str = field(default="", repr=False)
     jwks_url: str = ""
-    leeway: int = 30
     identity_claim: str = "sub"
     administrators: frozenset[str] = frozenset()
 
@@ -71,16 +70,12 @@ class JwtSettings:
         parts = urlsplit(jwks_url or "https:")
         if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
             raise ServerAuthError(f"{JWKS_URL_ENV} must be an https address: else others can put their keys in")
-        leeway = said.get(LEEWAY_ENV) or "30"
-        if not (leeway.isascii() and leeway.isdigit()) or int(leeway) > MAX_LEEWAY_SECONDS:
-            raise ServerAuthError(f"{LEEWAY_ENV} must be a number of seconds from 0 to {MAX_LEEWAY_SECONDS}")
         return cls(
             issuer=said[ISSUER_ENV],
             audience=said[AUDIENCE_ENV],
             algorithms=_algorithms(said.get(ALGORITHMS_ENV, ""), shared=bool(secret)),
             secret=secret,
             jwks_url=jwks_url,
-            leeway=int(leeway),
             identity_claim=said.get(CLAIM_ENV) or "sub",
             administrators=administrators(environ),
         )
@@ -227,7 +222,7 @@ class Tokens:
                 algorithms=list(wanted.algorithms),
                 issuer=wanted.issuer,
                 audience=wanted.audience,
-                leeway=wanted.leeway,
+                leeway=LEEWAY_SECONDS,
                 options={"require": ["exp", "iss", "aud", wanted.identity_claim]},
             )
         except (jwt.PyJWTError, ValueError, TypeError) as error:

@@ -307,7 +307,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         # other middleware may show a part of the thread
         known = {id(given): one for given, one in zip(request.state["messages"], thread_of(request.state), strict=True)}
         shown = [known.get(id(message), message) for message in request.messages]
-        laid_out = lay_out(shown, layout, own, self._policy.context.message_chars)
+        laid_out = lay_out(shown, layout, own)
         messages: list[Any] = [*paired_calls(laid_out)]
         system = messages.pop(0) if own or layout["retrieved"] else None
         return request.override(system_message=system, messages=messages)

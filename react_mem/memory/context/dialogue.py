@@ -79,6 +79,10 @@ def current_start(thread: Sequence[AnyMessage]) -> int:
     return next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), 0)
 
 
+MESSAGE_CHARS = 8_000
+"""Characters of an earlier message in the prompt; the current turn is always whole."""
+
+
 def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: int) -> list[ThreadTurn]:
     """Return the turns before the current one, the newest first; `turns` counts the current one, None is all."""
     starts: list[int] = []

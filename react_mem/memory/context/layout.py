@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMe
 from typing_extensions import TypedDict
 
 from react_mem.memory.context.dialogue import (
+    MESSAGE_CHARS,
     ThreadTurn,
     Verbatim,
     bounded,
@@ -73,7 +74,7 @@ class Layout(TypedDict):
 
 
 def lay_out(
-    thread: Sequence[AnyMessage], layout: Layout | None, instructions: str | SystemMessage, max_message_chars: int
+    thread: Sequence[AnyMessage], layout: Layout | None, instructions: str | SystemMessage
 ) -> list[BaseMessage]:
     """Return the prompt: instructions, retrieved text, and the shown part of the thread.
 
@@ -82,7 +83,6 @@ def lay_out(
         layout: Layout of this turn; None for the instructions and the whole thread.
         instructions: The system prompt; the retrieved text comes behind its content blocks, so that a mark for the
             provider's cache in one of them holds.
-        max_message_chars: Maximum characters of a message of an earlier turn.
     """
     system = followed_by(instructions, layout["retrieved"] if layout else "")
     head: list[BaseMessage] = [system if isinstance(system, SystemMessage) else SystemMessage(system)] if system else []
@@ -97,7 +97,7 @@ def lay_out(
     first, whole = (ids.index(id_) if id_ in ids else 0 for id_ in (layout["first"], layout["whole"]))
     for place in visible(thread, first, whole):
         message = thread[place]
-        head.append(bounded(message, max_message_chars) if place < now else _current(message, layout))
+        head.append(bounded(message, MESSAGE_CHARS) if place < now else _current(message, layout))
     return head
 
 
@@ -307,12 +307,12 @@ class Frame:
     @cached_property
     def recent(self) -> list[ThreadTurn]:
         """The earlier turns that the policy shows, the newest first."""
-        return earlier_turns(self.thread, self.policy.context.dialog_turns, self.policy.context.message_chars)
+        return earlier_turns(self.thread, self.policy.context.dialog_turns, MESSAGE_CHARS)
 
     @cached_property
     def all_turns(self) -> list[ThreadTurn]:
         """All earlier turns, the newest first."""
-        return earlier_turns(self.thread, None, self.policy.context.message_chars)
+        return earlier_turns(self.thread, None, MESSAGE_CHARS)
 
     @cached_property
     def available(self) -> int:

@@ -168,13 +168,10 @@ class WebSettings(BaseModel, extra="forbid", frozen=True):
     )
     max_results: int = Field(3, ge=1, le=20, description="Pages in the prompt, at most.")
     timeout: float = Field(8.0, gt=0, le=60, description="Seconds for all of it, before the answer.")
-    cache_seconds: float = Field(900.0, ge=0, description="Seconds a result is used again; 0 for none.")
-    cache_bytes: int = Field(2 << 20, ge=0, description="Bytes of results that are kept for that; 0 for none.")
     private_queries: bool = Field(
         True,
         description="Whether names, addresses and numbers known of the user are taken out of what is searched for.",
     )
-    fetch_pages: bool = Field(True, description="Whether pages are read whole, not only what the engine shows of them.")
 
     @model_validator(mode="before")
     @classmethod

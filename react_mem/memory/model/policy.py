@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from react_mem.memory.model.external import AUTHORS, ModelChoice, WebSettings, given_of, in_topics
-from react_mem.memory.model.interface import ALL_ARMS, Arm, check_reranker
+from react_mem.memory.model.interface import check_reranker
 from react_mem.memory.model.profile_schema import ProfileSchema
 from react_mem.memory.model.retention_settings import RetentionSettings
 
@@ -113,16 +113,11 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
         "was said around it, shares with the question find it anyway, as does a time that the question names. 0.5 is "
         "unrelated, 0.7 what nine in ten answers reach, with any embedding model that tells them apart at all.",
     )
-    cut: bool = Field(
-        True,
-        description="Whether facts that are far less similar to the question than the best of them, and score far "
-        "less, are left out. The numbers above stay the most of each.",
-    )
-    arms: frozenset[Arm] = Field(ALL_ARMS, description="The ways of searching that count.")
     links: bool = Field(
         False,
-        description="Whether facts are shown with what they are linked with: the episode they came up in, the steps of "
-        "a task that were taken. Up to two further round trips before the answer.",
+        description="Whether the links between memories are followed: what is linked with a find is found too, and "
+        "facts are shown with the episode they came up in and the steps of a task that were taken. Up to four further "
+        "round trips before the answer.",
     )
     reranker: Annotated[str, AfterValidator(check_reranker)] = Field(
         "",
@@ -142,9 +137,6 @@ class ContextSettings(BaseModel, extra="forbid", frozen=True):
     """Shares of the prompt: the `context:` block of an agent's `memory:`."""
 
     dialog_turns: int = Field(20, ge=1, le=1000, description="Turns of this thread in the prompt, verbatim.")
-    message_chars: int = Field(
-        8000, ge=500, description="Characters of an earlier message in the prompt; the current turn is always whole."
-    )
     memory_tokens: int = Field(1500, ge=50, le=100_000, description="Tokens of memory in the prompt, at most.")
     window: int | None = Field(
         None, ge=1000, description="Tokens of the chat model's window; by default what it says of itself, else 16,000."

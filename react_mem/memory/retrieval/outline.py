@@ -20,7 +20,15 @@ from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.standing import standing_in
 from react_mem.memory.language.statements import is_pleasantry, is_question, sentences
 from react_mem.memory.language.terms import index_terms
-from react_mem.memory.model.interface import Arm, Fragment, MemoryQuery, MemoryResultItem, MemoryScope, reranker_at
+from react_mem.memory.model.interface import (
+    ALL_ARMS,
+    Arm,
+    Fragment,
+    MemoryQuery,
+    MemoryResultItem,
+    MemoryScope,
+    reranker_at,
+)
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
@@ -66,7 +74,7 @@ def outline_operations(query: MemoryQuery, question: Question | None, policy: Me
         _EXCHANGES,
         without=query.seen,
         # little of everything: nothing is too far from the question, and what is near to all of it is not put back
-        arms=policy.recall.arms - {Arm.GRAPH, Arm.HUB, Arm.STANDING},
+        arms=ALL_ARMS - {Arm.HUB, Arm.STANDING},
         pairs=True,
     )
     summaries = every._replace(conditions={"kind": SUMMARY.name}, limit=_SUMMARIES, pairs=False)
@@ -174,6 +182,8 @@ def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
         or (one.similarity is not None and one.similarity >= nearest - GAP)
         or (worded > 0 and one.arms.get(Arm.LEXICAL, 0.0) >= AS_WORDED * worded)
         or _score(one) >= SHARE * best
+        # links alone lead to it, and nothing was compared
+        or one.arms.keys() == {Arm.GRAPH}
     ]
 
 
@@ -371,7 +381,7 @@ def instruction_operations(query: MemoryQuery, question: Question | None, policy
             {"kind": MESSAGE.name, "standing": kind},
             _LOOKED_AT,
             without=query.seen,
-            arms=policy.recall.arms & _NEAR,
+            arms=_NEAR,
         )
         for kind in _KINDS
     ]

@@ -21,7 +21,7 @@ from react_mem.memory.index.recall import Question, Recall, RecallHit, RecallOp,
 from react_mem.memory.llm.causes import checked_calls
 from react_mem.memory.merging.doubts import in_favour
 from react_mem.memory.merging.transcript import speakers_of
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import KINDS, filter_marks, kinds_of
 from react_mem.memory.model.namespaces import Namespace, scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
@@ -138,7 +138,7 @@ class ScopeStore:
     def _unseen(self, answer: Any, query: MemoryQuery) -> list[RecallHit | Item]:
         """Return the records that the caller does not have, in order, before the limit is applied."""
         seen = set(query.seen)
-        if isinstance(answer, Recall) and self._policy.recall.cut and query.extra.get("cut", True):
+        if isinstance(answer, Recall) and query.extra.get("cut", True):
             answer = replace(answer, found=relevant(answer.found))
         wanted = max(self._policy.recall.max_memories, self._policy.recall.max_docs, self._policy.recall.max_skills)
         return [one for one in in_order(answer, wanted) if one.key not in seen]
@@ -219,7 +219,7 @@ class ScopeStore:
             conditions,
             limit,
             similarity=self._policy.recall.similarity,
-            arms=self._policy.recall.arms,
+            arms=frozenset(Arm) if self._policy.recall.links else ALL_ARMS,
         )
 
     async def _find(

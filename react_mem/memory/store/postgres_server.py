@@ -81,7 +81,7 @@ async def open_database(
             has_row_security=has_row_security,
             check_row_security=check_row_security,
             kwargs=_connection_options(settings.db_schema),
-            min_size=settings.pool_min,
+            min_size=1,
             max_size=settings.pool_max,
             timeout=_CONNECT_DEADLINE,
         )
@@ -99,8 +99,6 @@ async def open_database(
             model,
             fields=settings.index_fields,
             index_bytes=settings.index_bytes,
-            index_limit=settings.index_limit,
-            question_cache_bytes=settings.question_cache_bytes,
             attachment_bytes=settings.attachment_bytes,
             keys=keys,
             audit=audit,

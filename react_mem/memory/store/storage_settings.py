@@ -37,20 +37,17 @@ _GUARDS = {
 _FIELDS_BY_VARIABLE = {
     "REACT_MEM_DATA_DIR": "data_dir",
     "EMBEDDING_MODEL": "embedding",
-    "DATABASE_POOL_MIN": "pool_min",
     "DATABASE_POOL_MAX": "pool_max",
     "VECTOR_STORE": "vector_store",
     "INDEX_FIELDS": "index_fields",
     "MEMORY_INDEX_BYTES": "index_bytes",
-    "MEMORY_INDEX_LIMIT": "index_limit",
-    "MEMORY_QUESTION_CACHE_BYTES": "question_cache_bytes",
     "MEMORY_ATTACHMENT_BYTES": "attachment_bytes",
     **_GUARDS,
 }
 
 _MORE = """
     AUTH_ADMINS AUTH_API_KEYS_FILE AUTH_JWT_ALGORITHMS AUTH_JWT_AUDIENCE AUTH_JWT_IDENTITY_CLAIM AUTH_JWT_ISSUER
-    AUTH_JWT_JWKS_URL AUTH_JWT_LEEWAY AUTH_JWT_SECRET CHAT_MODEL DATABASE_URL METRICS_TOKEN REACT_MEM_AGENTS
+    AUTH_JWT_JWKS_URL AUTH_JWT_SECRET CHAT_MODEL DATABASE_URL METRICS_TOKEN REACT_MEM_AGENTS
     REACT_MEM_ALLOW_ANONYMOUS REACT_MEM_CUSTOMER_LOOKUP REACT_MEM_DEV_USER
 """
 
@@ -129,8 +126,6 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
         index_fields: Paths of what is searchable of values that an application keeps beside memory, such as `title` or
             `parts[*].text`; by default their `text`, or all of a value that has none. In the environment with commas.
         index_bytes: Bytes of the owners' indexes that a process keeps at hand; the least recently used go first.
-        index_limit: Texts of a namespace from which on its candidates come from the database.
-        question_cache_bytes: Bytes of the vectors of questions that a process keeps for ten minutes; 0 for none.
         attachment_bytes: Bytes that the images, sounds and files of an owner's messages may take; 0 keeps none.
         audit: Whether an audit log says who did what with whose memory, without a word of it.
         encryption_key: The master key that memory is encrypted under, 32 bytes in base64 or hex; without one, or one of
@@ -143,7 +138,6 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
         receipt_key_file: A file with such a key.
         row_security: Whether the database shows a statement the rows of the owners alone that it is about: `auto`
             where it can be told to, `on` or else nothing is opened, `off`.
-        pool_min: Connections kept open.
         pool_max: Connections at most. A statement of the store takes milliseconds and no connection is held while
             a model is called, so that 10 serve hundreds of conversations; the embedded server accepts 100.
     """
@@ -156,8 +150,6 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
     vector_store: dict[str, Any] | str | None = Field(None, repr=False)
     index_fields: tuple[str, ...] = ()
     index_bytes: int = Field(INDEX_BYTES, ge=0)
-    index_limit: int = Field(INDEX_LIMIT, ge=0)
-    question_cache_bytes: int = Field(CACHE_BYTES, ge=0)
     attachment_bytes: int = Field(ATTACHMENT_BYTES, ge=0)
     audit: bool = False
     encryption_key: SecretStr | None = None
@@ -167,7 +159,6 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
     receipt_key: SecretStr | None = None
     receipt_key_file: Path | None = None
     row_security: Literal["auto", "on", "off"] = "auto"
-    pool_min: int = Field(1, ge=0)
     pool_max: int = Field(10, ge=1)
 
     @model_validator(mode="before")
@@ -205,12 +196,6 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
     def _with_commas(cls, value: Any) -> Any:
         return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
 
-    @model_validator(mode="after")
-    def _pool_is_a_range(self) -> Self:
-        if self.pool_min > self.pool_max:
-            raise ValueError(f"pool_min ({self.pool_min}) must not exceed pool_max ({self.pool_max})")
-        return self
-
     def embedded_folder(self) -> Path:
         """Return the folder of the embedded server. Blocking: it looks at the disk.
 
@@ -243,7 +228,7 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
-        """Read the settings from the environment; docs/configuration.md lists the variables.
+        """Read the settings from the environment: `DATABASE_URL` and the variables of `docs/configuration.md`.
 
         In a deployment the platform's `POSTGRES_URI` or `DATABASE_URI` stands in for a missing `DATABASE_URL`, and
         there is no embedded database: a container's disk does not outlive the container.
@@ -278,8 +263,7 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
         except ValidationError as error:
             variables = {field: variable for variable, field in _FIELDS_BY_VARIABLE.items()}
             problems = "; ".join(
-                f"{variables.get(str(problem['loc'][0]), problem['loc'][0]) if problem['loc'] else 'DATABASE_POOL_*'}: "
-                f"{problem['msg']}"
+                f"{variables.get(str(problem['loc'][0]), problem['loc'][0])}: {problem['msg']}"
                 for problem in error.errors()
             )
             raise ConfigError(f"The storage settings in the environment cannot be used: {problems}") from None

@@ -123,9 +123,9 @@ _MAX_KEY_CHARS = 100
 
 
 class PageReader:
-    """Reader of pages; without a fetcher it takes the engine's texts."""
+    """Reader of pages."""
 
-    def __init__(self, fetcher: PageFetcher | None) -> None:
+    def __init__(self, fetcher: PageFetcher) -> None:
         self._fetcher = fetcher
 
     async def read(self, attempt: Attempt, hits: Sequence[WebHit], engine: str, limit: int) -> tuple[WebPage, ...]:
@@ -149,10 +149,10 @@ class PageReader:
         text = await _in_thread(without_markup, hit.text[: 5 * MAX_TEXT_CHARS])
         title = " ".join((await _in_thread(without_markup, hit.title)).split())[:MAX_TITLE_CHARS]
         shown = Article(text, title, hit.published[:10])
-        if self._fetcher is not None and not hit.is_whole:
+        if not hit.is_whole:
             try:
                 with telemetry.span("web_page"):
-                    url, article = await self._fetched(self._fetcher, attempt, hit.url)
+                    url, article = await self._fetched(attempt, hit.url)
                 shown = Article(article.text, article.title or shown.title, article.published or shown.published)
             except PageError as error:
                 telemetry.count("web_page.refused", reason=error.reason)
@@ -177,9 +177,11 @@ class PageReader:
             score=hit.score or 0.0,
         )
 
-    async def _fetched(self, fetcher: PageFetcher, attempt: Attempt, url: str) -> tuple[str, Article]:
+    async def _fetched(self, attempt: Attempt, url: str) -> tuple[str, Article]:
         seconds = max(0.0, attempt.left() - _LAST)
-        _, page = await asyncio.gather(_in_thread(lambda: _cleaner().start()), fetcher.fetch(url, seconds=seconds))
+        _, page = await asyncio.gather(
+            _in_thread(lambda: _cleaner().start()), self._fetcher.fetch(url, seconds=seconds)
+        )
         until = time.monotonic() + attempt.left() - _LAST
         try:
             article = Article(page.text)

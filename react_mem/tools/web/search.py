@@ -152,6 +152,12 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 log = logging.getLogger(__name__)
 
 
+CACHE_SECONDS = 900.0
+"""Seconds a result is used again."""
+
+_CACHE_BYTES = 2 << 20
+
+
 class WebSearch:
     """Web search of a process, with its cache and the state of its engines.
 
@@ -170,10 +176,8 @@ class WebSearch:
         self._settings = settings
         named = engines if engines is not None else [engine_named(name) for name in dict.fromkeys(settings.engines)]
         self._engines = Engines(named, clock=clock)
-        self._reader = PageReader((fetcher or PageFetcher()) if settings.fetch_pages else None)
-        self._cache = TTLCache[str, tuple[WebPage, ...]](
-            settings.cache_bytes, settings.cache_seconds, timer=clock, getsizeof=_size
-        )
+        self._reader = PageReader(fetcher or PageFetcher())
+        self._cache = TTLCache[str, tuple[WebPage, ...]](_CACHE_BYTES, CACHE_SECONDS, timer=clock, getsizeof=_size)
         # a server may run event loops of its own for background work
         self._cache_lock = threading.Lock()
 
@@ -274,7 +278,7 @@ class WebSearch:
             return ()
         pages = await self._reader.read(attempt, hits, engine.name, wanted)
         # pages for a private query, or of an engine that knows its user, are not shared
-        if pages and engine.is_shared and not sent.private and _size(pages) <= self._settings.cache_bytes:
+        if pages and engine.is_shared and not sent.private and _size(pages) <= _CACHE_BYTES:
             with self._cache_lock:
                 self._cache[key] = pages
                 size = int(self._cache.currsize)

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Level
@@ -187,10 +187,9 @@ class TestArm:
 
     async def test_what_is_linked_with_what_was_found_is_found_too(self, memory_store: MemoryStore) -> None:
         await self.filled(memory_store)
-        words = frozenset({Arm.LEXICAL})
-        plain = await MemoryFacade(memory_store, MemoryPolicy(recall={"arms": words})).read(self.query())
+        plain = await MemoryFacade(memory_store).read(self.query())
         assert [item.id for item in plain] == ["tea"]
-        by_links = MemoryFacade(memory_store, MemoryPolicy(recall={"arms": words | {Arm.GRAPH}}))
+        by_links = MemoryFacade(memory_store, MemoryPolicy(recall={"links": True}))
         found = await by_links.read(self.query())
         assert [item.id for item in found] == ["tea", "shop"]
         [tea, shop] = found
@@ -208,8 +207,8 @@ class TestArm:
         for scale in kept_with(store, StockScale).values():
             await scale.settle()  # what cosines mean is measured behind the first question
         plain = await MemoryFacade(store).read(self.query())
-        by_links = await MemoryFacade(store, MemoryPolicy(recall={"arms": ALL_ARMS | {Arm.GRAPH}})).read(self.query())
+        by_links = await MemoryFacade(store, MemoryPolicy(recall={"links": True})).read(self.query())
         assert [(item.id, item.score) for item in by_links] == [(item.id, item.score) for item in plain]
         assert len(plain) == 1
         nobody = self.query().model_copy(update={"user_id": "bob"})
-        assert await MemoryFacade(store, MemoryPolicy(recall={"arms": ALL_ARMS | {Arm.GRAPH}})).read(nobody) == []
+        assert await MemoryFacade(store, MemoryPolicy(recall={"links": True})).read(nobody) == []

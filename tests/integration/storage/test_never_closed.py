@@ -13,7 +13,7 @@ from react_mem.errors import DatabaseUnavailable
 
 def test_a_memory_that_is_never_closed_lets_its_event_loop_end(database_server: str) -> None:
     settings = StorageSettings.model_validate(
-        {"database_url": database_server, "embedding": "local", "db_schema": "never_closed", "pool_min": 10}
+        {"database_url": database_server, "embedding": "local", "db_schema": "never_closed"}
     )
     kept = []
 

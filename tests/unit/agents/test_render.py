@@ -27,13 +27,17 @@ def screen(*, terminal: bool, width: int = 80) -> tuple[Console, io.StringIO]:
     return console, output
 
 
-def drawn(text: str, places: list[int], *, terminal: bool, width: int = 40, indent: int = 8) -> list[str]:
+def drawn(text: str, places: list[int] | None, *, terminal: bool, width: int = 40, indent: int = 8) -> list[str]:
+    """Return the lines of a column, which is given a text whole, or cut at places."""
     console, output = screen(terminal=terminal, width=width)
     column = Column(console, indent)
-    marks = sorted({place % (len(text) + 1) for place in places} | {0, len(text)})
-    for start, end in pairwise(marks):
-        column.write(text[start:end])
-    column.close()
+    if places is None:
+        column.whole(text)
+    else:
+        marks = sorted({place % (len(text) + 1) for place in places} | {0, len(text)})
+        for start, end in pairwise(marks):
+            column.write(text[start:end])
+        column.close()
     return output.getvalue().removesuffix("\n").split("\n")
 
 
@@ -46,8 +50,12 @@ TEXTS = WORDS.map("".join) | WORDS.map(" ".join) | st.text(max_size=80)
 @given(TEXTS, st.lists(st.integers(0, 300), max_size=20))
 @example("a" * 33 + "b" * 60 + " c", list(range(100)))
 def test_a_column_looks_the_same_however_it_is_streamed(text: str, places: list[int]) -> None:
-    whole = drawn(text, [], terminal=True)
-    assert drawn(text, places, terminal=True) == whole
+    assert drawn(text, places, terminal=False) == drawn(text, None, terminal=False)
+
+
+@given(TEXTS)
+def test_a_whole_text_stays_in_its_column(text: str) -> None:
+    whole = drawn(text, None, terminal=True)
     assert all(cell_len(line) <= 32 for line in whole[:1])
     assert all(line.startswith(" " * 8) or not line for line in whole[1:])
     assert all(cell_len(line) <= 40 for line in whole)
@@ -55,7 +63,7 @@ def test_a_column_looks_the_same_however_it_is_streamed(text: str, places: list[
 
 @given(st.lists(st.sampled_from(["a", "trời", "nắng", "x" * 35, "日本語"]), max_size=25))
 def test_wrapping_loses_nothing(words: list[str]) -> None:
-    assert "".join("".join(drawn(" ".join(words), [], terminal=True)).split()) == "".join(words)
+    assert "".join("".join(drawn(" ".join(words), None, terminal=True)).split()) == "".join(words)
 
 
 def test_a_column_in_a_pipe_does_not_wrap() -> None:
@@ -64,7 +72,7 @@ def test_a_column_in_a_pipe_does_not_wrap() -> None:
 
 
 def test_nothing_that_is_said_moves_the_cursor_or_breaks_the_output() -> None:
-    [line] = drawn("a\x1b[2Jb\x07\x00c\rd\x9b1m\ud83de\tf", [], terminal=True)
+    [line] = drawn("a\x1b[2Jb\x07\x00c\rd\x9b1m\ud83de\tf", None, terminal=True)
     assert line == "a[2Jbcd1me    f"
     assert one_line("a\x1b[2J\nb", 40) == "a[2J b"
 

@@ -44,9 +44,7 @@ WEB = Web()
 SEARCH: dict[str, Any] = {
     "enabled": True,
     "engines": ["tests.unit.graphs.test_retrieve:WEB"],
-    "fetch_pages": False,
     "ask_model": False,
-    "cache_seconds": 0,
 }
 QUESTION = "What is the latest news about gold?"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import sys
 import tracemalloc
 import unicodedata
 from collections.abc import Iterator
@@ -21,6 +21,7 @@ from react_mem.integrations.quality import QualityCheck, QualityReport, QualityT
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.opening import Storage
 
 ANN, BOB = ("memories", "ann"), ("memories", "bob")
 SECRET = "password: quagga-4711"
@@ -266,74 +267,37 @@ def test_what_is_kept_of_an_item_does_not_grow_with_its_text(count: int) -> None
 
 class TestCommand:
     @pytest.fixture(autouse=True)
-    def theirs(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        (tmp_path / "quality_theirs.py").write_text(
-            "from contextlib import asynccontextmanager\n"
-            "from langgraph.store.memory import InMemoryStore\n"
-            "store = InMemoryStore()\n"
-            "for key in 'ab':\n"
-            f"    store.put(('memories', 'ann'), key, {{'text': {SECRET!r}}})\n"
-            "def build():\n    return store\n"
-            "async def abuild():\n    return store\n"
-            "@asynccontextmanager\nasync def opened():\n    yield store\n"
-        )
+    async def stored(
+        self, database_url: str, storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.chdir(tmp_path)
-        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.setenv("DATABASE_URL", database_url)
+        for key in "ab":
+            await storage.store.aput(("memory", "ann", "semantic"), key, {"text": SECRET})
 
-    @pytest.mark.parametrize("attribute", ["store", "build", "abuild", "opened"])
-    def test_any_store_and_the_report_as_json(self, attribute: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["audit", "quality", "--store", f"quality_theirs:{attribute}", "--json"]) == 0
+    async def test_the_report_is_json_where_it_is_asked_for(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert await asyncio.to_thread(main, ["audit", "quality", "--user", "ann", "--json"]) == 0
         shown = capsys.readouterr()
         data = json.loads(shown.out)
-        assert (data["items"], data["findings"]["secrets"]["count"], data["failing"]) == (2, 2, [])
-        assert data["findings"]["duplicates"]["examples"] == [
-            {"namespace": ["memories", "ann"], "key": "b", "field": "", "beside": "a"}
-        ]
-        assert shown.err == ""
+        assert (data["findings"]["secrets"]["count"], data["failing"], shown.err) == (2, [], "")
+        assert await asyncio.to_thread(main, ["audit", "quality", "--user", "bob", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["items"] == 0
 
-    @pytest.mark.parametrize(("limit", "code"), [("secrets", 1), ("secrets=2", 0), ("stale", 0), ("duplicates=0", 1)])
-    def test_it_fails_on_what_it_is_told_to(self, limit: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["audit", "quality", "--store", "quality_theirs:store", "--fail-on", limit]) == code
+    @pytest.mark.parametrize(("limit", "code"), [("secrets", 1), ("secrets=2", 0), ("stale", 0)])
+    async def test_it_fails_on_what_it_is_told_to(
+        self, limit: str, code: int, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert await asyncio.to_thread(main, ["audit", "quality", "--fail-on", limit]) == code
         shown = capsys.readouterr().out
         assert "2 items in 1 namespaces" in shown
-        assert "memories.ann  b  beside a" in shown
         assert ("FAILS" in shown) == bool(code)
         assert "quagga" not in shown
-
-    @pytest.mark.parametrize(
-        ("store", "told"),
-        [
-            ("quality_theirs:nothing", "there is no store quality_theirs:nothing"),
-            ("nowhere:store", "there is no store nowhere:store"),
-            ("quality_theirs", "name it as module:attribute"),
-            ("quality_theirs:key", "quality_theirs:key gives a str, and no LangGraph store"),
-        ],
-    )
-    def test_what_is_no_store_is_named(self, store: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["audit", "quality", "--store", store]) == 2
-        assert told in capsys.readouterr().err
 
     @pytest.mark.parametrize("limit", ["nothing", "secrets=x", "secrets="])
     def test_a_check_that_does_not_exist_is_refused(self, limit: str, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):
             main(["audit", "quality", "--fail-on", limit])
         assert "give one of duplicates, contradictions" in capsys.readouterr().err
-
-    @pytest.mark.parametrize("attribute", ["raising", "entered"])
-    def test_a_store_that_cannot_be_opened_is_told_in_a_line(
-        self, attribute: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        with (tmp_path / "quality_theirs.py").open("a") as theirs:
-            theirs.write(
-                "async def raising():\n    raise RuntimeError('no route to the database')\n"
-                "@asynccontextmanager\nasync def entered():\n    await raising()\n    yield store\n"
-            )
-        sys.modules.pop("quality_theirs", None)
-        assert main(["audit", "quality", "--store", f"quality_theirs:{attribute}", "--json"]) != 0
-        shown = capsys.readouterr()
-        [line] = shown.err.splitlines()
-        told = f"quality_theirs:{attribute} opens no store: RuntimeError: no route to the database"
-        assert (told in line, shown.out) == (True, "")
 
 
 @pytest.mark.parametrize("arguments", [["retention"], ["retention", "--dry-run"]])

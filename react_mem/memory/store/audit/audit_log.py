@@ -161,16 +161,11 @@ class AuditHead(NamedTuple):
 
 
 class _Chain(NamedTuple):
-    """Verified part of the chain: number and hash of its last entry (None until read), and true if that is keyed."""
+    """Verified part of the chain: number and hash of its last entry, and true if that is keyed."""
 
     seq: int
-    hash: bytes | None
+    hash: bytes
     keyed: bool
-
-    @property
-    def head(self) -> AuditHead:
-        """Head of the verified part."""
-        return AuditHead(self.seq, (self.hash or b"").hex())
 
 
 class _Alike(NamedTuple):
@@ -264,9 +259,7 @@ class AuditLog:
     async def verify(
         self,
         known: AuditHead | None = None,
-        *,
-        after: AuditHead | None = None,
-        report: Callable[[AuditHead, int], None] = lambda verified, total: None,
+        report: Callable[[int, int], None] = lambda verified, total: None,
     ) -> AuditHead:
         """Verify that no entry was changed, inserted or removed, and return the head of the chain.
 
@@ -275,24 +268,19 @@ class AuditLog:
         Args:
             known: A head kept elsewhere. Without it, an attacker with write access to the log and the key can replace
                 the whole chain.
-            after: A head up to which the log was verified before; earlier entries are not read.
-            report: Called after each page with the verified head and the number of all entries.
+            report: Called after each page with the numbers of verified and of all entries.
         """
         head = await self.head()
-        ends = [end for end in (known, after) if end is not None and end.seq]
-        # the entry `after` itself is read once more, for it says whether it has the key
-        chain = _Chain(after.seq - 1, None, keyed=False) if after and after.seq else _Chain(0, b"", keyed=False)
-        seen = {end for end in ends if end.seq <= chain.seq}
-        async for rows in self._pages(None, None, chain.seq):
+        chain = _Chain(0, b"", keyed=False)
+        async for rows in self._pages(None, None):
             wanted = [row for row in rows if row["seq"] <= head.seq]  # others were written meanwhile
-            chain = await asyncio.to_thread(self._followed, chain, wanted, ends)
-            seen |= {end for end in ends if end.seq <= chain.seq}
-            report(chain.head, head.seq)
-        if chain.head != head or len(seen) < len(ends):
+            chain = await asyncio.to_thread(self._followed, chain, wanted, known)
+            report(chain.seq, head.seq)
+        if (chain.seq, chain.hash.hex()) != head or (known is not None and known.seq > chain.seq):
             raise AuditBroken(f"The audit log is broken: it ends at entry {chain.seq}, and there were more.")
         return head
 
-    def _followed(self, chain: _Chain, rows: Sequence[DictRow], ends: Sequence[AuditHead]) -> _Chain:
+    def _followed(self, chain: _Chain, rows: Sequence[DictRow], known: AuditHead | None) -> _Chain:
         """Return the chain extended by some rows, each checked against the one before."""
         seq, before, keyed = chain
         for row in rows:
@@ -304,11 +292,9 @@ class AuditLog:
             if keyed and not row["keyed"]:
                 raise AuditBroken(f"The audit log is broken: entry {seq} is without the key that those before it have.")
             keyed, stored = row["keyed"], bytes(row["hash"])
-            # the entry `after` itself has no predecessor here: its hash is compared below
-            follows = stored if before is None else link(before, seq, _entry(row), self._key if keyed else None)
-            if follows != stored:
+            if link(before, seq, _entry(row), self._key if keyed else None) != stored:
                 raise AuditBroken(f"The audit log is broken: entry {seq} was changed, or one before it was.")
-            if any(end.seq == seq and end.hash != stored.hex() for end in ends):
+            if known is not None and known.seq == seq and known.hash != stored.hex():
                 raise AuditBroken(f"The audit log was written anew: entry {seq} is not the one that was known.")
             before = stored
         return _Chain(seq, before, keyed)
@@ -354,9 +340,8 @@ class AuditLog:
         # by the key where there is one: a salt that stands beside it does not keep ids from being tried
         return hmac.digest(self._key or salt.encode(), f"subject:{owner}".encode(), "sha256").hex()[:_SUBJECT_DIGITS]
 
-    async def _pages(
-        self, since: datetime | None, subject: str | None, after: int = 0
-    ) -> AsyncIterator[Sequence[DictRow]]:
+    async def _pages(self, since: datetime | None, subject: str | None) -> AsyncIterator[Sequence[DictRow]]:
+        after = 0
         while True:
             async with self._pool.connection() as conn:
                 found = await conn.execute(_READ, (after, since, since, subject, subject, _PAGE))

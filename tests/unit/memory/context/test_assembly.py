@@ -90,7 +90,7 @@ def context(
 
 
 def prompt(frame: Frame, assembled: Assembled) -> list[Any]:
-    return lay_out(frame.thread, assembled.layout, frame.instructions, frame.policy.context.message_chars)
+    return lay_out(frame.thread, assembled.layout, frame.instructions)
 
 
 def test_a_short_conversation_is_the_instructions_the_memories_and_the_thread() -> None:
@@ -278,7 +278,7 @@ def test_the_steps_of_a_turn_only_add_to_the_end() -> None:
     before = prompt(frame, assembled)
     call = {"name": "t", "args": {}, "id": "c"}
     steps: list[AnyMessage] = [AIMessage("", tool_calls=[call], id="s"), ToolMessage("r" * 100_000, tool_call_id="c")]
-    after = lay_out([*messages, *steps], assembled.layout, "You help.", frame.policy.context.message_chars)
+    after = lay_out([*messages, *steps], assembled.layout, "You help.")
     assert after[: len(before)] == before
     assert message_tokens(after[-1]) <= assembled.layout["step_tokens"]
     assert "characters are left out" in after[-1].text
@@ -295,7 +295,7 @@ def test_what_was_laid_out_outlives_a_message_that_is_removed() -> None:
     messages = thread(5)
     _, assembled = context(messages, dialog_turns=3)
     left = [message for message in messages if message.id != assembled.layout["first"]]
-    laid_out = lay_out(left, assembled.layout, "You help.", 8_000)
+    laid_out = lay_out(left, assembled.layout, "You help.")
     assert {"q4", "a4", "now"} <= {message.id for message in laid_out}
 
 

@@ -13,7 +13,6 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import RecallHit
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE
-from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.outline import GAP, SHARE, relevant
 from react_mem.memory.store.embeddings import LOCAL_MODEL, MeasuredEmbeddings
 from tests.unit.memory.retrieval.test_threshold import LIKELY, NEAR, QUESTION, Placed, kept, store_of
@@ -65,9 +64,9 @@ def test_the_best_is_always_there(given_: list[tuple[float, float | None]]) -> N
     assert kept_ == [one for one in found if one in kept_]
 
 
-async def read(*, setting: bool = True, **extra: Any) -> set[str]:
+async def read(**extra: Any) -> set[str]:
     store = await kept(store_of(MeasuredEmbeddings(LOCAL_MODEL, Placed())))
-    memory = MemoryFacade(store, MemoryPolicy.model_validate({"recall": {"cut": setting}}))
+    memory = MemoryFacade(store)
     query = MemoryQuery(
         user_id="ann", session_id="now", agent_id="a", scopes=[MemoryScope.SEMANTIC], query=QUESTION, extra=extra
     )
@@ -76,5 +75,4 @@ async def read(*, setting: bool = True, **extra: Any) -> set[str]:
 
 async def test_a_read_leaves_out_what_is_far_below_the_best_unless_it_is_asked_for_all() -> None:
     assert await read() == {NEAR}
-    assert await read(setting=False) == {NEAR, LIKELY}
     assert await read(cut=False) == {NEAR, LIKELY}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -49,13 +49,22 @@ class Placed(Embeddings):
         return [cosine, math.sqrt(1 - cosine**2)]
 
 
+ASKED: dict[str, Any] = {
+    "user_id": "ann",
+    "session_id": "s",
+    "agent_id": "a",
+    "scopes": [MemoryScope.SEMANTIC],
+    "extra": {"cut": False},
+}
+
+
 def store_of(embeddings: Embeddings, dims: int = 2) -> InMemoryStore:
     return InMemoryStore(index={"dims": dims, "embed": embeddings, "fields": ["text"]})
 
 
 async def found(store: BaseStore, threshold: float, question: str = QUESTION) -> set[str]:
-    memory = MemoryFacade(store, MemoryPolicy(recall={"similarity": threshold, "cut": False}))
-    query = MemoryQuery(user_id="ann", session_id="s", agent_id="a", scopes=[MemoryScope.SEMANTIC], query=question)
+    memory = MemoryFacade(store, MemoryPolicy(recall={"similarity": threshold}))
+    query = MemoryQuery(**ASKED, query=question)
     return {str(item.payload["text"]) for item in await memory.read(query)}
 
 
@@ -84,8 +93,7 @@ async def test_a_shared_word_finds_what_is_far() -> None:
 
 async def test_the_similarity_of_a_stock_store_is_told_on_the_common_scale() -> None:
     store = await kept(store_of(MeasuredEmbeddings(LOCAL_MODEL, Placed())))
-    query = MemoryQuery(user_id="ann", session_id="s", agent_id="a", scopes=[MemoryScope.SEMANTIC], query=QUESTION)
-    results = await MemoryFacade(store, MemoryPolicy(recall={"cut": False})).read(query)
+    results = await MemoryFacade(store).read(MemoryQuery(**ASKED, query=QUESTION))
     assert {str(item.payload["text"]): round(item.similarity or 0, 2) for item in results} == {NEAR: 0.9, LIKELY: 0.75}
 
 
