@@ -43,10 +43,11 @@ _NEAREST_BY_INDEX = """
      FROM store_vectors v WHERE v.owner = {owner} AND v.prefix = {prefix}
      ORDER BY v.half <=> {vector}::vector::halfvec LIMIT {count})
 """
+# The rank is not read: without it Citus gives a union of several such arrays columns of the wrong types.
 _BY_KEY = """
     (SELECT {number} AS search, {columns}, near.cosine AS score
-     FROM unnest({owners}::text[], {prefixes}::text[], {keys}::text[], {cosines}::float8[])
-        AS near (owner, prefix, key, cosine)
+     FROM unnest({owners}::text[], {prefixes}::text[], {keys}::text[], {cosines}::float8[]) WITH ORDINALITY
+        AS near (owner, prefix, key, cosine, rank)
         JOIN store s ON s.owner = near.owner AND s.prefix = near.prefix AND s.key = near.key{of_owner} {conditions})
 """
 _BY_TIME = """
