@@ -35,6 +35,7 @@ from react_mem.memory.runtime import (
     SignedReceipt,
     Storage,
     Worker,
+    all_holds,
     distribute,
     load_embedding_model,
     maintain_all,
@@ -43,6 +44,7 @@ from react_mem.memory.runtime import (
     open_storage,
     receipt_key,
     reembed,
+    retain_all,
 )
 from react_mem.memory.turns import scrub
 
@@ -58,7 +60,7 @@ async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, con
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory)
         if arguments.verb == "list" or user is None:
-            found = {user: await memory.holds(user)} if user is not None else await storage.holds()
+            found = {user: await memory.holds(user)} if user is not None else await all_holds(storage.memory)
             held = [(owner, hold) for owner, holds in sorted(found.items()) for hold in holds]
             rows = [(str(hold.set_at.date()), owner, hold.session_id or "all", hold.reference) for owner, hold in held]
             data = [{"user": owner, **hold.model_dump(mode="json", exclude={"kind"})} for owner, hold in held]
@@ -102,7 +104,8 @@ async def run_retention(arguments: argparse.Namespace, settings: StorageSettings
     with Progress("Counting" if dry_run else "Removing", "users", quiet=arguments.quiet or arguments.json) as progress:
         async with open_storage(settings) as storage:
             with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
-                done = await storage.retain(policies, arguments.user, progress, dry_run=dry_run)
+                places = storage.memory, storage.checkpointer
+                done = await retain_all(*places, policies, arguments.user, dry_run=dry_run, report=progress)
     data = {
         "dry_run": dry_run,
         "agents": sorted(policies),

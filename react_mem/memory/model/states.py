@@ -76,6 +76,11 @@ class PendingTurn(Record):
     claimed_until: datetime | None = None
     forked: bool = Field(False, description="Whether it may have left a branch of the conversation behind.")
 
+    @property
+    def is_parked(self) -> bool:
+        """True if it is not tried any more."""
+        return self.failures >= MAX_FAILURES
+
 
 class Conversation(Record):
     """Conversation as a whole: when something was last said in it, and whether it has been concluded."""

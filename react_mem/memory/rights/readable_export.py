@@ -161,11 +161,8 @@ _ODD_IN_MARKDOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u206
 
 _SYNTAX = re.compile(r"([\\`*_\[\]<>&#|~$!])")
 
-_BEGINS = re.compile(r"^(-*|\d*)([-+.)])")
-"""Beginning of a line that would begin a list or a rule."""
-
-_SHOWN = 2_000
-"""Characters of a memory in the list; the comment has the whole memory."""
+_BEGINS = re.compile(r"^(-*|\d*)([-+.)])")  # beginning of a line that would begin a list or a rule
+_SHOWN = 2_000  # characters of a memory in the list; the comment has the whole memory
 
 
 def markdown_export(lines: Iterable[str]) -> Iterator[str]:
