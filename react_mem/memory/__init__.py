@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.records import Message as Message
     from react_mem.memory.model.records import Record as Record
     from react_mem.memory.model.records import Summary as Summary
-    from react_mem.memory.model.skills import Skill as Skill
+    from react_mem.memory.model.states import Skill as Skill
     from react_mem.memory.model.views import MemoryDetail as MemoryDetail
     from react_mem.memory.model.views import MemoryItem as MemoryItem
     from react_mem.memory.model.views import MemorySource as MemorySource

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.namespaces import memory_namespace as memory_namespace
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
     from react_mem.memory.model.retention_settings import RetentionSettings as RetentionSettings
-    from react_mem.memory.model.skills import StepExperience as StepExperience
+    from react_mem.memory.model.states import StepExperience as StepExperience
     from react_mem.memory.model.views import AnswerSources as AnswerSources
     from react_mem.memory.model.views import ConversationDetail as ConversationDetail
     from react_mem.memory.model.views import ConversationPage as ConversationPage

@@ -29,7 +29,7 @@ from react_mem.memory.model.kinds import FACT, MESSAGE, OUTCOME, kind_of
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message, Record, fact_id, now, record_id
-from react_mem.memory.model.skills import Skill, TurnOutcome
+from react_mem.memory.model.states import Skill, TurnOutcome
 from react_mem.memory.model.views import fingerprint
 from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.store.audit.audit_log import AuditAction, note_action

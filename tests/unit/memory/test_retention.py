@@ -32,8 +32,7 @@ from react_mem.memory.model.records import (
     record_id,
 )
 from react_mem.memory.model.retention_settings import RetentionSettings
-from react_mem.memory.model.skills import StepExperience
-from react_mem.memory.model.states import Conversation
+from react_mem.memory.model.states import Conversation, StepExperience
 from react_mem.memory.rights.retention import retain
 from react_mem.memory.store.owned import everything
 from react_mem.memory.work.items import Work, put_work

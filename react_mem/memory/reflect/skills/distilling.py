@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.skills import StepExperience, ToolUse
+from react_mem.memory.model.states import StepExperience, ToolUse
 from react_mem.memory.reflect.driver import Checked
 from react_mem.memory.reflect.skills.skill_drafts import (
     MAX_CHARS,

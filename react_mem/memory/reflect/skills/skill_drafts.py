@@ -16,7 +16,7 @@ from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.calls import ModelQuestion, as_lines, objects, strings
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.skills import Skill, StepExperience, ToolUse
+from react_mem.memory.model.states import Skill, StepExperience, ToolUse
 from react_mem.memory.scopes.experience import LoggedTurn
 from react_mem.memory.scopes.procedural import skill_text
 
