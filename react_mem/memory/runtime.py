@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.kinds import searched_scopes as searched_scopes
     from react_mem.memory.model.namespaces import memory_namespace as memory_namespace
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
-    from react_mem.memory.model.retention_settings import RetentionSettings as RetentionSettings
+    from react_mem.memory.model.policy import RetentionSettings as RetentionSettings
     from react_mem.memory.model.states import StepExperience as StepExperience
     from react_mem.memory.model.views import AnswerSources as AnswerSources
     from react_mem.memory.model.views import ConversationDetail as ConversationDetail

@@ -21,7 +21,7 @@ from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import META
-from react_mem.memory.model.retention_settings import RetentionSettings
+from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.model.views import QueueHealth
 from react_mem.memory.rights.retention import Retained, retain
 from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting

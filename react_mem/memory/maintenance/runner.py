@@ -17,9 +17,9 @@ from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, MESSAGE
 from react_mem.memory.model.namespaces import owner_namespace, scope_namespace
+from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.model.receipt import Change, put, write
 from react_mem.memory.model.records import Message, now
-from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.reflect.consolidation import Consolidation
 from react_mem.memory.reflect.deduplication import Deduplication, EntityResolution
