@@ -22,9 +22,10 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.checked_calls import checked, checked_calls
 from react_mem.memory.maintenance.worker import CLOSING_SECONDS, close_workers
 from react_mem.memory.model.namespaces import encode
-from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.policy import LegalHold, MemoryPolicy
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.skills.learner import Learning
+from react_mem.memory.rights.holds import all_holds
 from react_mem.memory.rights.receipts import public_half, public_key
 from react_mem.memory.store.audit.audit_log import AuditEntry, AuditHead
 from react_mem.memory.store.capabilities import capabilities
@@ -83,6 +84,10 @@ class Storage:
         if self.store.keys is None:
             raise StorageError("No master key is set. Make one with `react-mem keys new`; see docs/encryption.md.")
         return self.store.keys
+
+    async def holds(self) -> dict[str, list[LegalHold]]:
+        """Return the legal holds on everybody, by owner."""
+        return await all_holds(self.memory)
 
     async def audit_entries(
         self, user_id: str | None = None, since: datetime | None = None

@@ -37,16 +37,8 @@ if TYPE_CHECKING:
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
     from react_mem.memory.model.policy import RetentionSettings as RetentionSettings
     from react_mem.memory.model.states import StepExperience as StepExperience
-    from react_mem.memory.model.views import AnswerSources as AnswerSources
-    from react_mem.memory.model.views import ConversationDetail as ConversationDetail
-    from react_mem.memory.model.views import ConversationPage as ConversationPage
     from react_mem.memory.model.views import HiddenMemory as HiddenMemory
-    from react_mem.memory.model.views import MemoryPage as MemoryPage
     from react_mem.memory.model.views import MemoryUsage as MemoryUsage
-    from react_mem.memory.model.views import OwnersProfile as OwnersProfile
-    from react_mem.memory.model.views import ShownGraph as ShownGraph
-    from react_mem.memory.model.views import SkillList as SkillList
-    from react_mem.memory.model.views import WaitingTurns as WaitingTurns
     from react_mem.memory.opening import Storage as Storage
     from react_mem.memory.opening import look_at as look_at
     from react_mem.memory.opening import open_storage as open_storage
@@ -56,7 +48,6 @@ if TYPE_CHECKING:
     from react_mem.memory.reflect.skills.learner import record_turn as record_turn
     from react_mem.memory.reflect.tasks.turn_tasks import TaskNotes as TaskNotes
     from react_mem.memory.reflect.tasks.turn_tasks import TurnTasks as TurnTasks
-    from react_mem.memory.rights.holds import all_holds as all_holds
     from react_mem.memory.rights.portability import own_records as own_records
     from react_mem.memory.rights.readable_export import render_export as render_export
     from react_mem.memory.rights.receipts import SignedReceipt as SignedReceipt

@@ -35,7 +35,6 @@ from react_mem.memory.runtime import (
     SignedReceipt,
     Storage,
     Worker,
-    all_holds,
     distribute,
     load_embedding_model,
     maintain_all,
@@ -60,7 +59,7 @@ async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, con
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory)
         if arguments.verb == "list" or user is None:
-            found = {user: await memory.holds(user)} if user is not None else await all_holds(storage.memory)
+            found = {user: await memory.holds(user)} if user is not None else await storage.holds()
             held = [(owner, hold) for owner, holds in sorted(found.items()) for hold in holds]
             rows = [(str(hold.set_at.date()), owner, hold.session_id or "all", hold.reference) for owner, hold in held]
             data = [{"user": owner, **hold.model_dump(mode="json", exclude={"kind"})} for owner, hold in held]

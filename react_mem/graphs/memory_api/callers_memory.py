@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import islice
-from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args, get_type_hints
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -176,6 +176,12 @@ def memory_router(tag: str = "Memory") -> APIRouter:
 def tagged(what: str) -> dict[str, Any]:
     """Return the documentation of an answer's ETag."""
     return {"headers": {"ETag": {"description": what, "schema": {"type": "string"}}}}
+
+
+def returned_by(read: Callable[..., Any]) -> Any:
+    """Return the model that a method of the facade returns, if anything: the answer of its route."""
+    returned = get_type_hints(read)["return"]
+    return next((part for part in get_args(returned) if part is not type(None)), returned)
 
 
 def found(one: _T | None, name: str) -> _T:

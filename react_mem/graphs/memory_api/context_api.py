@@ -25,6 +25,7 @@ from react_mem.graphs.memory_api.callers_memory import (
     memory_of,
     memory_router,
     problems,
+    returned_by,
     wrong,
 )
 from react_mem.graphs.memory_api.conversations_api import ThreadId
@@ -32,7 +33,7 @@ from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
 from react_mem.memory import MemoryFacade, MemoryItem, MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.context import Section, whole_text
 from react_mem.memory.records import kind_named
-from react_mem.memory.runtime import AnswerSources, OwnerId, searched_scopes
+from react_mem.memory.runtime import OwnerId, searched_scopes
 from react_mem.memory.turns import Identity
 
 MAX_QUERY = 4_000
@@ -189,14 +190,18 @@ async def explain_context(body: ContextBody, request: Request) -> ContextAnswer:
     return _answer(preview, body.message, shows_instructions=administers(request) or may_name_user(request))
 
 
-@router.get("/context/{thread_id}/{message_id}", summary="Explain an answer")
+@router.get(
+    "/context/{thread_id}/{message_id}",
+    summary="Explain an answer",
+    response_model=returned_by(MemoryFacade.explain_answer),
+)
 async def explain_answer(
     thread_id: ThreadId,
     message_id: Annotated[
         str, Path(min_length=1, max_length=512, description="The answer or its question: its id, or its record's.")
     ],
     asked: Asked,
-) -> AnswerSources:
+) -> Any:
     """Return why an answer was given: the memories that stood in its prompt, as they are now."""
     return found(await asked.memory.explain_answer(asked.owner, thread_id, message_id), "answer that is remembered")
 

@@ -23,15 +23,15 @@ from react_mem.graphs.memory_api.callers_memory import (
     memory_of,
     memory_router,
     problems,
+    returned_by,
     wrong,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer, memory_and_threads
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
+from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import (
     ClientMessage,
-    ConversationDetail,
-    ConversationPage,
     OwnerId,
     StoredMessage,
     store_told,
@@ -49,12 +49,12 @@ _CONVERSATION = "conversation that is remembered"
 _Cursor = Annotated[str, Query(max_length=2_000, description="The `next_cursor` of the page before.")]
 
 
-@router.get("/conversations", summary="List conversations")
+@router.get("/conversations", summary="List conversations", response_model=returned_by(MemoryFacade.conversations))
 async def list_conversations(
     asked: Asked,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Conversations on a page.")] = 50,
     cursor: _Cursor = "",
-) -> ConversationPage:
+) -> Any:
     """List the conversations of which memory has something, the one first in which something was last said.
 
     One that goes on while the pages are turned moves to the first of them.
@@ -62,14 +62,16 @@ async def list_conversations(
     return await asked.memory.conversations(asked.owner, limit=limit, cursor=cursor)
 
 
-@router.get("/conversations/{thread_id}", summary="Show a conversation")
+@router.get(
+    "/conversations/{thread_id}", summary="Show a conversation", response_model=returned_by(MemoryFacade.conversation)
+)
 async def show_conversation(
     thread_id: ThreadId,
     asked: Asked,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Messages on a page.")] = 100,
     cursor: _Cursor = "",
     first_turn: Annotated[int, Query(ge=0, description="Where the messages begin: a summary says its own.")] = 0,
-) -> ConversationDetail:
+) -> Any:
     """Show a conversation with the tree of its summaries and a page of its messages, the oldest first."""
     told = await asked.memory.conversation(asked.owner, thread_id, limit=limit, cursor=cursor, first_turn=first_turn)
     return found(told, _CONVERSATION)

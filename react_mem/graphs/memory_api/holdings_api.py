@@ -8,23 +8,27 @@ import logging
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Header, HTTPException, Path, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from react_mem.graphs.memory_api.callers_memory import Asked, CallersMemory, administers, memory_router, problems
+from react_mem.graphs.memory_api.callers_memory import (
+    Asked,
+    CallersMemory,
+    administers,
+    memory_router,
+    problems,
+    returned_by,
+)
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
+from react_mem.memory import MemoryFacade
 from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import (
     HiddenMemory,
     MemoryHealth,
     MemoryUsage,
-    OwnersProfile,
-    ShownGraph,
-    SkillList,
-    WaitingTurns,
     check_health,
     render_export,
 )
@@ -58,14 +62,14 @@ HiddenId = Annotated[
 ]
 
 
-@router.get("/profile", summary="Show the profile")
-async def show_profile(asked: Asked) -> OwnersProfile:
+@router.get("/profile", summary="Show the profile", response_model=returned_by(MemoryFacade.show_profile))
+async def show_profile(asked: Asked) -> Any:
     """Show what is known about the user as a person, field by field, with the messages that say it."""
     return await asked.memory.show_profile(asked.owner)
 
 
-@router.get("/pending", summary="List turns that wait")
-async def list_pending(asked: Asked) -> WaitingTurns:
+@router.get("/pending", summary="List turns that wait", response_model=returned_by(MemoryFacade.list_waiting))
+async def list_pending(asked: Asked) -> Any:
     """List the turns from which nothing has been drawn yet, and why."""
     return await asked.memory.list_waiting(asked.owner)
 
@@ -88,20 +92,20 @@ async def erase_hidden(hidden_id: HiddenId, asked: Asked) -> ForgetAnswer:
     return ForgetAnswer.of(await asked.memory.erase(asked.owner, hidden_id))
 
 
-@router.get("/skills", summary="List skills")
-async def list_skills(asked: Asked) -> SkillList:
+@router.get("/skills", summary="List skills", response_model=returned_by(MemoryFacade.list_skills))
+async def list_skills(asked: Asked) -> Any:
     """List what agents have learnt from the user's tasks, what is used most first."""
     return await asked.memory.list_skills(asked.owner)
 
 
-@router.get("/graph", summary="Show the graph")
+@router.get("/graph", summary="Show the graph", response_model=returned_by(MemoryFacade.show_graph))
 async def show_graph(
     asked: Asked,
     kind: Annotated[
         list[Annotated[str, Field(max_length=100)]], Query(max_length=40, description="Kinds, such as `fact`.")
     ] = [],  # noqa: B006
     limit: Annotated[int, Query(ge=1, le=MAX_NODES, description="Memories at most: the newest.")] = 2_000,
-) -> ShownGraph:
+) -> Any:
     """Show memories and how they are linked; of many the newest, which `cut` says."""
     return await asked.memory.show_graph(asked.owner, kinds=kind, limit=limit)
 

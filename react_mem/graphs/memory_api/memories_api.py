@@ -24,13 +24,14 @@ from react_mem.graphs.memory_api.callers_memory import (
     memory_of,
     memory_router,
     problems,
+    returned_by,
     tagged,
     wanted_revision,
     wrong,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.memory import Fact, MemoryDetail, MemoryFacade, MemoryItem, MemoryScope, Origin
-from react_mem.memory.runtime import MemoryPage, OwnerId, remember
+from react_mem.memory.runtime import OwnerId, remember
 
 DEFAULT_AGENT = "assistant"
 MAX_SAID = 2_000
@@ -102,7 +103,7 @@ class CorrectBody(BaseModel):
 @router.get(
     "/memories",
     summary="List memories",
-    response_model=MemoryPage,
+    response_model=returned_by(MemoryFacade.page),
     responses={
         200: {
             **_example({"items": [_ITEM], "next_cursor": None, "total": 1, "revision": "660fa214f4774"}),
@@ -127,7 +128,7 @@ async def list_memories(
     if_none_match: Annotated[
         str, Header(alias="If-None-Match", max_length=400, description="The ETag of the list that is known.")
     ] = "",
-) -> MemoryPage | Response:
+) -> Any:
     """List what is remembered of the caller, the latest first, page by page.
 
     What is written while the pages are turned neither repeats nor hides a memory on those that follow. Without a scope

@@ -22,7 +22,7 @@ from react_mem.memory.language.line_breaks import quotes
 from react_mem.memory.merging.doubts import doubts_of, others_of
 from react_mem.memory.model import views
 from react_mem.memory.model.identity import OUTSIDE
-from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONCEPT, FACT, KINDS, MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact, now
@@ -155,7 +155,13 @@ class MemoryViews(FacadePart):
             session_id=session_id,
             origins=list(origins) or None,
         )
-        behind = _behind(user_id, cursor) if cursor else None
+        behind = None
+        if cursor:
+            placed, scope, key = read_cursor(cursor, str, str, str)
+            if scope not in set(MemoryScope):
+                raise ValueError(_NONE)
+            # always within the owner's records
+            behind = ListPlace(placed, ".".join(scope_namespace(user_id, scope)), key)
         size, at = min(limit, MAX_PAGE), now()
         meant: list[tuple[ListPlace, Item]] = []
         found = Listed([], 0, False)
@@ -206,9 +212,9 @@ class MemoryViews(FacadePart):
         if item is None:
             return None
         at = now()
-        links, used, doubts = await asyncio.gather(
-            reader(store, user_id)([id_]), _used(store, user_id, id_), _doubts(store, user_id, item)
-        )
+        links, used = await asyncio.gather(reader(store, user_id)([id_]), _used(store, user_id, id_))
+        doubted = FACT.matches(item.value) and item.value.get("doubts")
+        others_told = await others_of(store, user_id, {id_: item.value}) if doubted else {}
         linked = links[id_].edges.values() if id_ in links else ()
         edges = sorted(linked, key=lambda edge: (-strength(edge), edge.at, edge.to))[:_LINKED]
         # of a part of a message, the message
@@ -235,7 +241,7 @@ class MemoryViews(FacadePart):
                 for edge in rest
                 if edge.to in others
             ],
-            doubts=doubts,
+            doubts=list(doubts_of(item.value, others_told)) if doubted else [],
             used=used,
         )
 
@@ -250,14 +256,6 @@ def _is_meant(value: Mapping[str, Any], state: State, origins: Sequence[str], at
         return False
     past = value.get("current") is False or is_over(value, at)
     return state == "all" or past is (state == "past")
-
-
-def _behind(user_id: str, cursor: str) -> ListPlace:
-    """Return the place that a cursor names, always within the owner's records."""
-    at, scope, key = read_cursor(cursor, str, str, str)
-    if scope not in set(MemoryScope):
-        raise ValueError(_NONE)
-    return ListPlace(at, ".".join(scope_namespace(user_id, scope)), key)
 
 
 async def records_by_id(store: BaseStore, user_id: str, ids: Iterable[str]) -> dict[str, Item]:
@@ -359,12 +357,6 @@ def _versions(fact: Fact) -> list[views.MemoryVersion]:
     elif is_over(fact.to_value(), now()):
         why = "over"
     return [*told, views.MemoryVersion(id=fact.id, text=fact.text, since=since, until=until, why=why)]
-
-
-async def _doubts(store: BaseStore, user_id: str, item: Item) -> list[MemoryDoubt]:
-    if not FACT.matches(item.value) or not item.value.get("doubts"):
-        return []
-    return list(doubts_of(item.value, await others_of(store, user_id, {item.key: item.value})))
 
 
 async def _used(store: BaseStore, user_id: str, id_: str) -> list[views.MemoryUse]:

@@ -272,13 +272,10 @@ def _without(text: str, goes: Callable[[str], bool]) -> str:
 def _lines_without(text: str, goes: Callable[[str], bool]) -> str:
     left: list[str] = []
     for line in text.splitlines(keepends=True):
-        parts = sentences(line)
-        kept = [sentence for sentence in parts if not goes(sentence)]
-        if len(kept) == len(parts):
-            left.append(line)
-        elif kept:
-            start, end = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
-            left.append(f"{start}{' '.join(kept)}{end}")
+        kept = _without(line, goes)
+        if kept and kept is not line:
+            kept = f"{line[: len(line) - len(line.lstrip())]}{kept}{line[len(line.rstrip()) :]}"
+        left.append(kept)
     return "".join(left)
 
 
