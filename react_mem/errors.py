@@ -2,54 +2,6 @@
 
 Each message names the cause and the cure, and holds no key and no words of a user. A message for the operator
 may name a host or a file: the clients of a server get `for_clients` instead.
-
-    ReactMemError (RuntimeError)
-    ├── InvalidArgument (ValueError)     an unusable argument of a call
-    │   └── WrongType (TypeError)        an object of another kind than expected
-    ├── ConfigError (ValueError)         an unusable setting, file or environment variable
-    │   ├── AgentConfigError             an agent config
-    │   │   └── UnknownAgent
-    │   ├── ModelConfigError             a chat model
-    │   ├── ToolConfigError              a tool
-    │   ├── PromptError                  a prompt
-    │   ├── ExtraMissing (ImportError)   a package of an extra that is not installed
-    │   ├── CustomerLookupError          the lookup of a customer
-    │   ├── ServerAuthError              the authentication of a server
-    │   └── ExposedServerError           a server that would serve everybody's memories to anybody
-    ├── StorageError                     memories cannot be stored or read
-    │   ├── StorageNotConfigured
-    │   ├── DatabaseUnavailable
-    │   │   ├── DatabaseFull
-    │   │   └── DatabaseReadOnly
-    │   ├── EmbeddedDatabaseError
-    │   ├── EmbeddingUnavailable
-    │   ├── EmbeddingMismatch
-    │   ├── InvalidVector
-    │   ├── CheckpointRefused
-    │   ├── AuditBroken
-    │   ├── EncryptionKeyError
-    │   └── SealError
-    ├── ExtractionError                  a failed model call behind a turn
-    │   ├── ModelUnavailable
-    │   ├── ModelRejected
-    │   ├── InvalidOutput
-    │   └── DeadlineExceeded
-    ├── AgentError                       a turn that could not be answered
-    │   ├── InvalidInputError (ValueError)
-    │   ├── ChoiceRefused (ValueError)
-    │   ├── ModelCallError
-    │   ├── QuotaExceeded
-    │   ├── RunFailed
-    │   └── StateSchemaError (ValueError)
-    ├── MemoryFull (ValueError)          a write beyond a user's quota
-    ├── NotThere (LookupError)           a missing attachment or hidden memory
-    ├── LegalHoldError                   a removal under a legal hold
-    ├── MemoryChanged                    a change based on an outdated view
-    ├── WriteConflict                    a write that lost against concurrent ones, again and again
-    ├── UnfitMessageError (ValueError)   a message of a client that cannot be stored
-    │   └── OtherWordsError              a message under an id that stands for other words
-    ├── ProjectError                     a new project that cannot be written
-    └── MemoryCommandError               a command of the terminal that cannot be carried out
 """
 
 from __future__ import annotations

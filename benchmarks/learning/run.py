@@ -16,7 +16,7 @@ from react_mem.memory.merging.skill_life import withhold
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import record_id
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.model.states import Skill
 from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.skills.learner import Learning, record_turn
 from react_mem.memory.scopes import steps_to_experience

@@ -28,7 +28,7 @@ from react_mem.agents.standing_files import StandingInstructions
 from react_mem.errors import AgentConfigError, UnknownAgent
 from react_mem.memory import MemoryPolicy, StorageSettings
 from react_mem.memory.records import read_yaml
-from react_mem.memory.runtime import BoundedLoader, ModelChoice, ModelEndpoint, embedding_of, in_place
+from react_mem.memory.runtime import ModelChoice, ModelEndpoint, embedding_of, in_place
 from react_mem.prompts import load_prompt
 from react_mem.tools.registry import check_tool_name, valid_names
 from react_mem.tools.routing.routes import SwitchSettings, as_switch_settings
@@ -279,8 +279,8 @@ _NOT_HERE = {
 """Settings of other places, each with its place."""
 
 
-class _Loader(BoundedLoader):
-    """A bounded loader that refuses a duplicate key: YAML would silently keep the last."""
+class _Loader(yaml.SafeLoader):
+    """A safe loader that refuses a duplicate key: YAML would silently keep the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -100,22 +100,25 @@ class ChatSummaryBody(ChatSummaryRequest):
     )
 
 
-class Problem(BaseModel):
-    """Error of a request."""
+class ErrorAnswer(BaseModel):
+    """Answer to a request that could not be carried out."""
 
-    detail: str = Field(description="The cause, in a sentence. It holds no key, and nothing of the conversation.")
+    detail: Any = Field(description="The cause; of a request that is wrong, the fields that are.")
 
 
-async def the_summarizer(body: ChatSummaryBody) -> ChatSummarizer:
-    """Return the summarizer of the agent that a request names."""
+_Loaded = TypeVar("_Loaded")
+
+
+async def loaded_for(agent: str, load: Callable[[str], _Loaded]) -> _Loaded:
+    """Return what is loaded for the agent that a request names; 422 if there is none, 503 if it cannot run."""
     try:
-        return await asyncio.to_thread(summarizer_for, body.agent)
+        return await asyncio.to_thread(load, agent)
     except UnknownAgent as error:
-        wrong = {"type": "value_error", "loc": ("body", "agent"), "msg": str(error)}
+        wrong = {"type": "value_error", "loc": ("body", "agent"), "msg": str(error).removeprefix("agent: ")}
         raise RequestValidationError([wrong]) from None
     except (ModelConfigError, ToolConfigError) as error:
-        log.warning("the agent %r cannot run: %s", body.agent, error)
-        raise HTTPException(503, f"the agent {body.agent!r} cannot run: {for_clients(error)}") from None
+        log.warning("the agent %r cannot run: %s", agent, error)
+        raise HTTPException(503, f"the agent {agent!r} cannot run: {for_clients(error)}") from None
 
 
 _EXAMPLES: dict[str, Any] = {
@@ -154,7 +157,7 @@ _ANSWER: dict[str, Any] = {
 
 
 def _problem(description: str) -> dict[str, Any]:
-    return {"model": Problem, "description": description}
+    return {"model": ErrorAnswer, "description": description}
 
 
 @router.post(
@@ -187,7 +190,7 @@ async def chat_summary(body: ChatSummaryBody, request: Request) -> ChatSummary:
     `degraded` is there only if something was missing. Where its `part` is `model`, the answer of the model was of no
     use: the summary is the previous one, and the same messages belong into the next request again.
     """
-    summarizer = await the_summarizer(body)
+    summarizer: ChatSummarizer = await loaded_for(body.agent, summarizer_for)
     owner = owner_of(request, body.user_id)
     store: BaseStore | None = getattr(request.app.state, "store", None)
     try:

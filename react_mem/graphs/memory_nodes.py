@@ -25,7 +25,7 @@ from langgraph.types import StreamWriter
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import ResolvedAgent, RunChoices
 from react_mem.graphs import events
-from react_mem.graphs.cards.memory_cards import RecalledMemories, TurnCards, recalled_memories
+from react_mem.graphs.cards.memory_cards import TurnCards, recalled_memories
 from react_mem.graphs.reason import Reason, is_empty, require_input
 from react_mem.graphs.schemas import current_turn
 from react_mem.graphs.switching import Switching, SwitchState
@@ -98,7 +98,7 @@ class MemState(SwitchState):
     working_memory: NotRequired[WorkingMemory | None]
     remembered: NotRequired[str | None]
     task: NotRequired[TaskNotes | None]
-    recall_card: NotRequired[RecalledMemories | None]
+    recall_card: NotRequired[dict[str, Any] | None]
 
 
 class MemoryNodes:

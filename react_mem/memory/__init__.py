@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from react_mem.memory.model.records import Message as Message
     from react_mem.memory.model.records import Record as Record
     from react_mem.memory.model.records import Summary as Summary
-    from react_mem.memory.model.shown import MemoryDetail as MemoryDetail
-    from react_mem.memory.model.shown import MemoryItem as MemoryItem
-    from react_mem.memory.model.shown import MemorySource as MemorySource
-    from react_mem.memory.model.skills import Skill as Skill
+    from react_mem.memory.model.states import Skill as Skill
+    from react_mem.memory.model.views import MemoryDetail as MemoryDetail
+    from react_mem.memory.model.views import MemoryItem as MemoryItem
+    from react_mem.memory.model.views import MemorySource as MemorySource
     from react_mem.memory.opening import open_memory as open_memory
     from react_mem.memory.store.storage_settings import StorageSettings as StorageSettings
 else:

@@ -44,7 +44,7 @@ from react_mem.memory.rights import forgetting
 from react_mem.memory.rights.erasure import Erasure
 from react_mem.memory.rights.feedback import FeedbackCalls
 from react_mem.memory.rights.hidden import HiddenCalls
-from react_mem.memory.rights.holdings_shown import ConversationViews, HoldingViews
+from react_mem.memory.rights.holdings_shown import HoldingViews
 from react_mem.memory.rights.holds import LegalHolds
 from react_mem.memory.rights.portability import Portability
 from react_mem.memory.rights.receipts import SignedReceipt, sign
@@ -73,9 +73,7 @@ log = logging.getLogger(__name__)
 _Scope = TypeVar("_Scope", bound=ScopeStore)
 
 
-class MemoryFacade(
-    MemoryViews, ConversationViews, HoldingViews, FeedbackCalls, Erasure, HiddenCalls, LegalHolds, Portability
-):
+class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCalls, LegalHolds, Portability):
     """Memory on any LangGraph store, under one policy. Each scope is an attribute, such as `memory.semantic`.
 
     The links between memories are another one, `memory.graph`.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,16 +20,13 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import StorageError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import checked, checked_calls
-from react_mem.memory.maintenance.runner import retain_all
 from react_mem.memory.maintenance.worker import CLOSING_SECONDS, close_workers
 from react_mem.memory.model.namespaces import encode
-from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.retention_settings import LegalHold, RetentionSettings
+from react_mem.memory.model.policy import LegalHold, MemoryPolicy
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.rights.holds import all_holds
 from react_mem.memory.rights.receipts import public_half, public_key
-from react_mem.memory.rights.retention import Retained
 from react_mem.memory.store.audit.audit_log import AuditEntry, AuditHead
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.checkpointer import ThreadSaver
@@ -44,8 +41,7 @@ from react_mem.memory.store.statistics import Holder, Server, holders, server_of
 from react_mem.memory.store.storage_settings import StorageSettings, check_names
 from react_mem.server_exposure import refuse_exposed_server
 
-Count: TypeAlias = Callable[[int, int], None]
-"""Told how many are done so far, and of how many."""
+Count: TypeAlias = Callable[[int, int], None]  # told how many are done so far, and of how many
 
 
 @dataclass(frozen=True)
@@ -92,12 +88,6 @@ class Storage:
     async def holds(self) -> dict[str, list[LegalHold]]:
         """Return the legal holds on everybody, by owner."""
         return await all_holds(self.memory)
-
-    async def retain(
-        self, policies: Mapping[str, RetentionSettings], user_id: str | None, report: Count, *, dry_run: bool
-    ) -> Retained:
-        """Apply the retention of agents to a user, or to everybody; see `maintenance.everything.retain_all`."""
-        return await retain_all(self.memory, self.checkpointer, policies, user_id, dry_run=dry_run, report=report)
 
     async def audit_entries(
         self, user_id: str | None = None, since: datetime | None = None

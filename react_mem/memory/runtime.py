@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from react_mem.memory.maintenance.runner import MemoryHealth as MemoryHealth
     from react_mem.memory.maintenance.runner import check_health as check_health
     from react_mem.memory.maintenance.runner import maintain_all as maintain_all
+    from react_mem.memory.maintenance.runner import retain_all as retain_all
     from react_mem.memory.maintenance.worker import AgentWork as AgentWork
     from react_mem.memory.maintenance.worker import Worker as Worker
     from react_mem.memory.merging.skill_life import withhold as withhold
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
     from react_mem.memory.model.identity import unfit as unfit
     from react_mem.memory.model.interface import OwnerId as OwnerId
     from react_mem.memory.model.kinds import searched_scopes as searched_scopes
-    from react_mem.memory.model.namespaces import BoundedLoader as BoundedLoader
     from react_mem.memory.model.namespaces import memory_namespace as memory_namespace
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
-    from react_mem.memory.model.retention_settings import RetentionSettings as RetentionSettings
-    from react_mem.memory.model.shown import MemoryUsage as MemoryUsage
-    from react_mem.memory.model.skills import StepExperience as StepExperience
+    from react_mem.memory.model.policy import RetentionSettings as RetentionSettings
+    from react_mem.memory.model.states import StepExperience as StepExperience
+    from react_mem.memory.model.views import HiddenMemory as HiddenMemory
+    from react_mem.memory.model.views import MemoryUsage as MemoryUsage
     from react_mem.memory.opening import Storage as Storage
     from react_mem.memory.opening import look_at as look_at
     from react_mem.memory.opening import open_storage as open_storage
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from react_mem.memory.reflect.skills.learner import record_turn as record_turn
     from react_mem.memory.reflect.tasks.turn_tasks import TaskNotes as TaskNotes
     from react_mem.memory.reflect.tasks.turn_tasks import TurnTasks as TurnTasks
-    from react_mem.memory.rights.hidden import HiddenMemory as HiddenMemory
     from react_mem.memory.rights.portability import own_records as own_records
     from react_mem.memory.rights.readable_export import render_export as render_export
     from react_mem.memory.rights.receipts import SignedReceipt as SignedReceipt

@@ -18,7 +18,7 @@ from react_mem.memory.model.concepts import Alias, Concept, Knowledge, Reference
 from react_mem.memory.model.kinds import KINDS, TASK_STEP
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
-from react_mem.memory.model.skills import Skill, StepExperience
+from react_mem.memory.model.states import Skill, StepExperience
 from react_mem.memory.reflect.tasks.planning import parse
 from react_mem.memory.reflect.tasks.task_store import KeptTask, TaskKeeper
 from react_mem.memory.scopes.state import StateMemoryStore

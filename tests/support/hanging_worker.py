@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from react_mem.memory.maintenance.worker import Worker
-from react_mem.memory.model.retention_settings import RetentionSettings
+from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.work.items import Work
 from tests.support.databases import open_memory_store, word_model
 

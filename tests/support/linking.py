@@ -15,8 +15,7 @@ from react_mem.memory.model.kinds import kind_named
 from react_mem.memory.model.namespaces import encode
 from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
-from react_mem.memory.model.skills import Skill, StepExperience
-from react_mem.memory.model.states import TaskStep
+from react_mem.memory.model.states import Skill, StepExperience, TaskStep
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.store.owned import everything
 from react_mem.memory.store.transactions import transact

@@ -25,11 +25,11 @@ from react_mem.memory.model.policy import (
     MemoryPolicy,
     QuotaSettings,
     RecallSettings,
+    RetentionSettings,
     SummarySettings,
     TaskSettings,
 )
 from react_mem.memory.model.profile_schema import ProfileFieldSpec
-from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.tools.routing.routes import RouteSettings, SwitchSettings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"

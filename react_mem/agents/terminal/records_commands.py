@@ -36,6 +36,7 @@ from react_mem.memory.runtime import (
     open_storage,
     receipt_key,
     reembed,
+    retain_all,
 )
 
 # `react-mem hold`: legal holds, which whoever runs the database sets, lists and lifts.
@@ -94,7 +95,8 @@ async def run_retention(arguments: argparse.Namespace, settings: StorageSettings
     with Progress("Counting" if dry_run else "Removing", "users", quiet=arguments.quiet or arguments.json) as progress:
         async with open_storage(settings) as storage:
             with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
-                done = await storage.retain(policies, arguments.user, progress, dry_run=dry_run)
+                places = storage.memory, storage.checkpointer
+                done = await retain_all(*places, policies, arguments.user, dry_run=dry_run, report=progress)
     data = {
         "dry_run": dry_run,
         "agents": sorted(policies),

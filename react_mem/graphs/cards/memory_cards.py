@@ -14,7 +14,6 @@ from typing import Annotated, Any
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.graph.ui import AnyUIMessage, push_ui_message, ui_message_reducer
-from typing_extensions import TypedDict
 
 from react_mem.memory import MemoryResultItem, telemetry
 from react_mem.memory.turns import cause_of
@@ -22,17 +21,11 @@ from react_mem.memory.turns import cause_of
 RECALLED, REMEMBERED = "recalled", "remembered"
 """Names of the components in `cards.tsx`."""
 
-MOST_MEMORIES = 8
-"""Maximum number of memories on a card; it says how many more there were."""
-
+MOST_MEMORIES = 8  # maximum number of memories on a card; it says how many more there were
 MOST_CHARS = 300
 
-MOST_CARDS = 100
-"""Maximum number of cards in a thread, the latest: each step of a run writes all of them."""
-
-API_URL_ENV = "LANGGRAPH_API_URL"
-"""Variable with the address of the server, as `langgraph dev` sets it."""
-
+MOST_CARDS = 100  # maximum number of cards in a thread, the latest: each step of a run writes all of them
+API_URL_ENV = "LANGGRAPH_API_URL"  # variable with the address of the server, as `langgraph dev` sets it
 log = logging.getLogger(__name__)
 
 
@@ -47,36 +40,23 @@ def latest_cards(cards: list[AnyUIMessage], pushed: Any) -> list[AnyUIMessage]:
 Cards = Annotated[list[AnyUIMessage], latest_cards]
 
 
-class RecalledMemory(TypedDict):
-    """A memory on a card; its date is of the message or of the first belief, in ISO 8601, or empty."""
+def recalled_memories(items: Iterable[MemoryResultItem]) -> dict[str, Any] | None:
+    """Return memories (the most important first) for a card, each text once; None where there are none.
 
-    text: str
-    scope: str
-    origin: str
-    date: str
-
-
-class RecalledMemories(TypedDict):
-    """Memories in the prompt of a turn: the first of them, and the number of the others (`more`)."""
-
-    memories: list[RecalledMemory]
-    more: int
-
-
-def recalled_memories(items: Iterable[MemoryResultItem]) -> RecalledMemories | None:
-    """Return memories (the most important first) for a card, each text once; None where there are none."""
-    shown: dict[str, RecalledMemory] = {}
+    A date is of the message or of the first belief, in ISO 8601, or empty; `more` is the number of those left out.
+    """
+    shown: dict[str, dict[str, str]] = {}
     with _left_out_if_it_fails():
         for item in items:
             text = _cut(str(item.payload.get("text") or ""))
             if text:
                 date = item.created_at.isoformat() if item.created_at else ""
                 origin = str(item.payload.get("origin") or "")
-                shown.setdefault(text, RecalledMemory(text=text, scope=str(item.scope), origin=origin, date=date))
+                shown.setdefault(text, {"text": text, "scope": str(item.scope), "origin": origin, "date": date})
     memories = list(shown.values())
     if not memories:
         return None
-    return RecalledMemories(memories=memories[:MOST_MEMORIES], more=len(memories[MOST_MEMORIES:]))
+    return {"memories": memories[:MOST_MEMORIES], "more": len(memories[MOST_MEMORIES:])}
 
 
 class TurnCards:
@@ -87,7 +67,7 @@ class TurnCards:
         self._answer = last if isinstance(last, AIMessage) and last.id else None
         self._drawn = drawn
 
-    def show_recalled(self, recalled: RecalledMemories | None) -> None:
+    def show_recalled(self, recalled: dict[str, Any] | None) -> None:
         """Show the memories in the prompt of the answer, if any."""
         if recalled is not None:
             self._push(RECALLED, {**recalled, "page": _page()})

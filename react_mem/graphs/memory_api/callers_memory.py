@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Collection, Coroutine, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import islice
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args, get_type_hints
 
-from fastapi import Depends, Header, HTTPException, Request, Response
-from fastapi.dependencies.models import Dependant
+from fastapi import APIRouter, Depends, Header, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from langgraph.store.base import BaseStore
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from react_mem.agents.config import AgentConfig, load_agent_config
-from react_mem.errors import UnknownAgent
 from react_mem.graphs.auth.permissions import ADMINISTRATOR
 from react_mem.graphs.callers import names_user, owner_of
-from react_mem.graphs.chat_summary_route import BoundedRoute
+from react_mem.graphs.chat_summary_route import BoundedRoute, ErrorAnswer
 from react_mem.memory import MemoryFacade
 
 # ETags of conditional requests, as RFC 9110 (8.8.3, 13.1) has them.
@@ -51,9 +48,7 @@ def is_alike(header: str, current: str) -> bool:
 
 # Routes that refuse what they do not know: a typo changes nothing in silence.
 
-_MOST = 5
-"""Maximum number of unknown names in an answer: each is compared with the known ones."""
-
+_MOST = 5  # unknown names in an answer at most: each is compared with the known ones
 _NAME_CHARS = 64
 
 _Place: TypeAlias = tuple[str | int, ...]
@@ -76,22 +71,19 @@ class KnownFieldsRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        parameters = {field.alias for part in _parts(self.dependant) for field in part.query_params}
-        bodies = [field.field_info.annotation for part in _parts(self.dependant) for field in part.body_params]
+        parts = [self.dependant, *self.dependant.dependencies]
+        parameters = {field.alias for part in parts for field in part.query_params}
         nothing = BaseModel if "POST" in (self.methods or ()) else None
-        body = _model(bodies[0]) if bodies else nothing
+        body = _model(self.body_field.field_info.annotation) if self.body_field else nothing
 
         async def handled(request: Request) -> Response:
             names = [name for name in request.query_params if name not in parameters]
             elsewhere = body.model_fields if body is not None else ()
             unknown = [_unknown(name, ("query",), parameters, elsewhere) for name in names[:_MOST]]
             if body is not None:
-                try:
-                    sent = await request.json()
-                except (ValueError, RecursionError):
-                    # no JSON, which the next reader reports in its own words
-                    sent = None
-                unknown += islice(_unknown_fields(sent, body, ("body",)), _MOST)
+                # no JSON is reported by the next reader, in its own words
+                with suppress(ValueError, RecursionError):
+                    unknown += islice(_unknown_fields(await request.json(), body, ("body",)), _MOST)
             if unknown:
                 raise RequestValidationError(unknown)
             answer = await handle(request)
@@ -99,12 +91,6 @@ class KnownFieldsRoute(APIRoute):
             return answer
 
         return handled
-
-
-def _parts(dependant: Dependant) -> Iterator[Dependant]:
-    yield dependant
-    for one in dependant.dependencies:
-        yield from _parts(one)
 
 
 def _unknown_fields(value: Any, model: type[BaseModel], where: _Place) -> Iterator[dict[str, Any]]:
@@ -142,23 +128,13 @@ def _unknown(name: str, where: _Place, known: Collection[str], in_body: Collecti
 
 
 PREFIX = "/memory/v1"
-
-MAX_PAGE = 200
-"""Maximum number of entries on a page, as the facade has it."""
-
-MAX_MEMORY_BYTES = 256_000
-"""Maximum size of a request; the longest are a message, or a hundred ids."""
+MAX_PAGE = 200  # entries on a page at most, as the facade has it
+MAX_MEMORY_BYTES = 256_000  # size of a request at most; the longest are a message, or a hundred ids
 
 NO_OWNER = "no user is named (user_id), so there is no memory of theirs"
 NO_STORE = "this server has no store"
 
 USER_ID = "Deprecated: `user_id` of the query, which every request takes, says the same."
-
-
-class ErrorAnswer(BaseModel):
-    """Answer to a request that could not be carried out."""
-
-    detail: Any = Field(description="The cause; of a request that is wrong, the fields that are.")
 
 
 _PROBLEMS = {
@@ -176,15 +152,25 @@ _PROBLEMS = {
 
 
 def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """Return the documentation of failing requests: the codes that any route has, and `codes`."""
-    every = sorted({401, 404, 422, 503, *codes})
-    return {code: {"description": _PROBLEMS[code]} | ({} if code == 304 else {"model": ErrorAnswer}) for code in every}
+    """Return the documentation of failing requests, by their codes."""
+    return {code: {"description": _PROBLEMS[code]} | ({} if code == 304 else {"model": ErrorAnswer}) for code in codes}
 
 
 class MemoryRoute(BoundedRoute, KnownFieldsRoute):
     """A route of the REST interface."""
 
     most = MAX_MEMORY_BYTES
+
+
+def memory_router(tag: str = "Memory") -> APIRouter:
+    """Return a router of the REST interface: its operations are named as their functions are."""
+    return APIRouter(
+        prefix=PREFIX,
+        tags=[tag],
+        route_class=MemoryRoute,
+        responses=problems(401, 404, 422, 503),
+        generate_unique_id_function=lambda route: route.name,
+    )
 
 
 def tagged(what: str) -> dict[str, Any]:
@@ -231,9 +217,7 @@ def _asked(request: Request) -> CallersMemory:
     return memory_of(request)
 
 
-Asked = Annotated[CallersMemory, Depends(_asked)]
-"""The memory that a request without a body is about."""
-
+Asked = Annotated[CallersMemory, Depends(_asked)]  # the memory that a request without a body is about
 IfMatch = Annotated[
     str, Header(alias="If-Match", max_length=400, description="The ETag of what the change is of: done only if it is.")
 ]
@@ -261,14 +245,6 @@ def wanted_revision(if_match: str, memory_revision: str) -> str:
 def administers(request: Request) -> bool:
     """Return true if the server's authentication made the caller an administrator."""
     return ADMINISTRATOR in getattr(request.scope.get("auth"), "scopes", ())
-
-
-async def agent_named(name: str) -> AgentConfig:
-    """Return the config of the agent that a request names; 422 if there is none of that name."""
-    try:
-        return await asyncio.to_thread(load_agent_config, name)
-    except UnknownAgent as error:
-        raise wrong("agent", error) from None
 
 
 def wrong(field: str, error: Exception | str) -> RequestValidationError:

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import uuid
 from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path, Request
+from fastapi import Path, Request
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from pydantic import BaseModel, Field
 
 from react_mem.agents.config import load_agent_config
 from react_mem.agents.context_preview import REMEMBERING, ContextPreview, preview_context, shown_message
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
-from react_mem.errors import ModelConfigError, ToolConfigError
 from react_mem.graphs.callers import may_name_user
+from react_mem.graphs.chat_summary_route import loaded_for
 from react_mem.graphs.memory_api.callers_memory import (
-    PREFIX,
     USER_ID,
     Asked,
     CallersMemory,
-    MemoryRoute,
     administers,
-    agent_named,
     found,
     memory_of,
+    memory_router,
     problems,
     returned_by,
     wrong,
@@ -38,25 +34,15 @@ from react_mem.memory import MemoryFacade, MemoryItem, MemoryQuery, MemoryResult
 from react_mem.memory.context import Section, whole_text
 from react_mem.memory.records import kind_named
 from react_mem.memory.runtime import OwnerId, searched_scopes
-from react_mem.memory.turns import Identity, for_clients
+from react_mem.memory.turns import Identity
 
 MAX_QUERY = 4_000
 MAX_FOUND = 50
-
-SESSION = "search"
-"""The conversation of a search: none of the owner's."""
-
 MAX_MESSAGE = 20_000
+MAX_TURNS = 200  # the last turns of a conversation in the prompt: more than any agent is shown by default
+HIDDEN = "[instructions of the agent]"  # these are the deployment's: only administrators see them
 
-MAX_TURNS = 200
-"""Maximum number of turns, the last of a conversation, in the prompt: more than any agent is shown by default."""
-
-HIDDEN = "[instructions of the agent]"
-"""Placeholder for the instructions, which are the deployment's: only administrators see them."""
-
-log = logging.getLogger(__name__)
-
-router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
+router = memory_router()
 
 _PLACES = {
     Section.SYSTEM: "system",
@@ -107,18 +93,19 @@ class SearchAnswer(BaseModel):
     missing: dict[str, str] = Field(description="What could not be asked, such as the embedder, with the cause.")
 
 
-@router.post(f"{PREFIX}/search", operation_id="search_memories", summary="Search memory", responses=problems(413))
+@router.post("/search", summary="Search memory", responses=problems(413))
 async def search_memories(body: SearchBody, request: Request) -> SearchAnswer:
     """Return what an agent would find for a question, the nearest first, with the part of each way of searching.
 
     Nothing is written, and no language model is asked.
     """
     asked = memory_of(request, body.user_id)
-    config = await agent_named(body.agent)
+    config = await loaded_for(body.agent, load_agent_config)
     memory = MemoryFacade(asked.memory.store, config.memory.showing(body.limit))
     query = MemoryQuery(
         user_id=asked.owner,
-        session_id=SESSION,
+        # none of the owner's
+        session_id="search",
         agent_id=config.name,
         scopes=body.scopes,
         query=body.query,
@@ -183,12 +170,7 @@ class ContextAnswer(BaseModel):
     prompt: list[PromptMessage]
 
 
-@router.post(
-    f"{PREFIX}/context",
-    operation_id="explain_context",
-    summary="Explain the prompt for a message",
-    responses=problems(413),
-)
+@router.post("/context", summary="Explain the prompt for a message", responses=problems(413))
 async def explain_context(body: ContextBody, request: Request) -> ContextAnswer:
     """Return what the prompt for a message would be: its parts with their tokens, and the memories in each.
 
@@ -196,12 +178,7 @@ async def explain_context(body: ContextBody, request: Request) -> ContextAnswer:
     conversation is told as memory has it: the steps of earlier turns, which only the thread has, are missing.
     """
     asked = memory_of(request, body.user_id)
-    await agent_named(body.agent)
-    try:
-        agent = await asyncio.to_thread(_agent, body.agent)
-    except (ModelConfigError, ToolConfigError) as error:
-        log.warning("the agent %r cannot run: %s", body.agent, error)
-        raise HTTPException(503, f"the agent {body.agent!r} cannot run: {for_clients(error)}") from None
+    agent: ResolvedAgent = await loaded_for(body.agent, _agent)
     if agent.config.manager != REMEMBERING:
         why = f"its manager is {agent.config.manager}, whose prompt is its thread; name one of {REMEMBERING}"
         raise wrong("agent", why)
@@ -214,11 +191,9 @@ async def explain_context(body: ContextBody, request: Request) -> ContextAnswer:
 
 
 @router.get(
-    f"{PREFIX}/context/{{thread_id}}/{{message_id}}",
-    operation_id="explain_answer",
+    "/context/{thread_id}/{message_id}",
     summary="Explain an answer",
     response_model=returned_by(MemoryFacade.explain_answer),
-    responses=problems(),
 )
 async def explain_answer(
     thread_id: ThreadId,

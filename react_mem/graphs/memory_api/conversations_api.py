@@ -11,18 +11,17 @@ from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import AfterValidator, BaseModel, Field
 
+from react_mem.agents.config import load_agent_config
 from react_mem.agents.context_preview import REMEMBERING
 from react_mem.errors import OtherWordsError, UnfitMessageError
-from react_mem.graphs.chat_summary_route import BoundedRoute
+from react_mem.graphs.chat_summary_route import BoundedRoute, loaded_for
 from react_mem.graphs.memory_api.callers_memory import (
     MAX_PAGE,
-    PREFIX,
     USER_ID,
     Asked,
-    MemoryRoute,
-    agent_named,
     found,
     memory_of,
+    memory_router,
     problems,
     returned_by,
     wrong,
@@ -31,10 +30,15 @@ from react_mem.graphs.memory_api.forget_api import ForgetAnswer, memory_and_thre
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import ClientMessage, OwnerId, StoredMessage, store_told
+from react_mem.memory.runtime import (
+    ClientMessage,
+    OwnerId,
+    StoredMessage,
+    store_told,
+)
 from react_mem.memory.turns import AgentMemory, Identity, conclude_soon
 
-router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)
+router = memory_router("Conversations")
 ending = APIRouter(tags=["Conversations"], route_class=BoundedRoute)
 
 log = logging.getLogger(__name__)
@@ -42,17 +46,10 @@ log = logging.getLogger(__name__)
 ThreadId = Annotated[str, Path(min_length=1, max_length=512, description="The conversation: the id of its thread.")]
 
 _CONVERSATION = "conversation that is remembered"
-
 _Cursor = Annotated[str, Query(max_length=2_000, description="The `next_cursor` of the page before.")]
 
 
-@router.get(
-    f"{PREFIX}/conversations",
-    operation_id="list_conversations",
-    summary="List conversations",
-    response_model=returned_by(MemoryFacade.conversations),
-    responses=problems(),
-)
+@router.get("/conversations", summary="List conversations", response_model=returned_by(MemoryFacade.conversations))
 async def list_conversations(
     asked: Asked,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Conversations on a page.")] = 50,
@@ -66,11 +63,7 @@ async def list_conversations(
 
 
 @router.get(
-    f"{PREFIX}/conversations/{{thread_id}}",
-    operation_id="show_conversation",
-    summary="Show a conversation",
-    response_model=returned_by(MemoryFacade.conversation),
-    responses=problems(),
+    "/conversations/{thread_id}", summary="Show a conversation", response_model=returned_by(MemoryFacade.conversation)
 )
 async def show_conversation(
     thread_id: ThreadId,
@@ -84,12 +77,7 @@ async def show_conversation(
     return found(told, _CONVERSATION)
 
 
-@router.delete(
-    f"{PREFIX}/conversations/{{thread_id}}",
-    operation_id="forget_conversation",
-    summary="Forget a conversation",
-    responses=problems(423),
-)
+@router.delete("/conversations/{thread_id}", summary="Forget a conversation", responses=problems(423))
 async def forget_conversation(thread_id: ThreadId, asked: Asked, request: Request) -> ForgetAnswer:
     """Forget a conversation for good: its messages, its thread on this server, and what was derived from it alone."""
     found(await asked.memory.conversation(asked.owner, thread_id, limit=1), _CONVERSATION)
@@ -143,12 +131,9 @@ async def end_conversation(
 # `POST /memory/v1/conversations/{thread_id}/messages`: store messages of an agent of another framework.
 
 MAX_MESSAGES = 100
-
 MAX_WORDS = 20_000
-
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
-_SKEW = timedelta(minutes=5)
-"""Tolerated lead of a client's clock."""
+_SKEW = timedelta(minutes=5)  # tolerated lead of a client's clock
 
 
 def _said_before(at: datetime) -> datetime:
@@ -211,8 +196,7 @@ _STORED: dict[str, Any] = {
 
 
 @router.post(
-    f"{PREFIX}/conversations/{{thread_id}}/messages",
-    operation_id="store_messages",
+    "/conversations/{thread_id}/messages",
     summary="Store what was said in a conversation",
     status_code=202,
     openapi_extra={"requestBody": {"content": {"application/json": {"example": _SAID}}}},
@@ -234,7 +218,7 @@ async def store_messages(
     A conversation that is not there begins. The assistant's words teach nothing about the user.
     """
     asked = memory_of(request, body.user_id)
-    config = await agent_named(body.agent)
+    config = await loaded_for(body.agent, load_agent_config)
     if config.manager != REMEMBERING:
         why = f"its manager is {config.manager}, which remembers nothing; name one of {REMEMBERING}"
         raise wrong("agent", why)
@@ -253,7 +237,4 @@ async def store_messages(
     if all(one.outcome != "new" for one in taken):
         response.status_code = 200
     waiting = await turns.memory.pending(asked.owner)
-    return StoreMessagesAnswer(
-        messages=taken,
-        waiting=sum(one["session_id"] == thread_id for one in waiting),
-    )
+    return StoreMessagesAnswer(messages=taken, waiting=sum(one["session_id"] == thread_id for one in waiting))

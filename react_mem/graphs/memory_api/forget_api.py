@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import HTTPException, Request
 from httpx import HTTPError, HTTPStatusError
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
@@ -21,13 +21,12 @@ from pydantic import BaseModel, Field, StringConstraints, model_validator
 from react_mem.graphs.auth.permissions import OWNER
 from react_mem.graphs.callers import may_name_user
 from react_mem.graphs.memory_api.callers_memory import (
-    PREFIX,
     USER_ID,
     AlsoTaken,
     CallersMemory,
-    MemoryRoute,
     found,
     memory_of,
+    memory_router,
     problems,
 )
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
@@ -130,7 +129,7 @@ MAX_TEXT = 2_000
 
 CONFIRMED = "erase everything"
 
-router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
+router = memory_router()
 
 log = logging.getLogger(__name__)
 
@@ -176,7 +175,7 @@ class ForgetAnswer(BaseModel):
         return cls(receipt=receipt, problems=list(receipt.problems), unclear=[])
 
 
-@router.post(f"{PREFIX}/forget", operation_id="forget_memory", summary="Forget something", responses=problems(413, 423))
+@router.post("/forget", summary="Forget something", responses=problems(413, 423))
 async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
     """Forget memories for good: a fact goes with what derives from it, and with the sentences of messages that said it.
 
@@ -219,9 +218,7 @@ class EraseAnswer(BaseModel):
     problems: list[str] = Field(description="What is left, or could not be looked at; empty where everything is gone.")
 
 
-@router.post(
-    f"{PREFIX}/erase", operation_id="erase_user", summary="Erase everything about a user", responses=problems(413, 423)
-)
+@router.post("/erase", summary="Erase everything about a user", responses=problems(413, 423))
 async def erase_user(body: EraseBody, request: Request) -> EraseAnswer:
     """Erase what is remembered of the caller, with their threads, for good.
 
@@ -239,9 +236,7 @@ async def erase_user(body: EraseBody, request: Request) -> EraseAnswer:
 
 
 _WORDS = {"up": 1, "good": 1, "yes": 1, "true": 1, "down": -1, "bad": -1, "no": -1, "false": -1, "none": 0}
-
 _VERDICTS: tuple[Literal[-1, 0, 1], ...] = (-1, 0, 1)
-
 _OF_LANGSMITH = frozenset(
     [
         "address",
@@ -338,8 +333,7 @@ class FeedbackAnswer(BaseModel):
 
 
 @router.post(
-    f"{PREFIX}/feedback",
-    operation_id="give_feedback",
+    "/feedback",
     summary="Say what an answer was worth",
     responses={**problems(413), 409: {"description": "The answer has feedback under as many keys as it takes."}},
 )

@@ -7,26 +7,31 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, HTTPException, Path, Query, Request
+from fastapi import Header, HTTPException, Path, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from react_mem.graphs.memory_api.callers_memory import (
-    PREFIX,
     Asked,
     CallersMemory,
-    MemoryRoute,
     administers,
+    memory_router,
     problems,
     returned_by,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.memory import MemoryFacade
 from react_mem.memory.records import AuditActor, AuditReason, acting
-from react_mem.memory.runtime import HiddenMemory, MemoryHealth, MemoryUsage, check_health, render_export
+from react_mem.memory.runtime import (
+    HiddenMemory,
+    MemoryHealth,
+    MemoryUsage,
+    check_health,
+    render_export,
+)
 from react_mem.memory.turns import cause_of
 
 MAX_NODES = 5_000
@@ -37,7 +42,7 @@ _FORMS = {
     "markdown": ("text/markdown; charset=utf-8", "memory.md"),
 }
 
-router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
+router = memory_router()
 
 
 class UsageAnswer(MemoryUsage):
@@ -57,87 +62,44 @@ HiddenId = Annotated[
 ]
 
 
-def _view(
-    name: str, operation: str, summary: str, read: Callable[[MemoryFacade, str], Awaitable[Any]], description: str
-) -> None:
-    """Add the route of a view that takes no parameters."""
-
-    async def shown(asked: Asked) -> Any:
-        return await read(asked.memory, asked.owner)
-
-    router.get(
-        f"{PREFIX}/{name}",
-        operation_id=operation,
-        summary=summary,
-        description=description,
-        response_model=returned_by(read),
-        responses=problems(),
-    )(shown)
+@router.get("/profile", summary="Show the profile", response_model=returned_by(MemoryFacade.show_profile))
+async def show_profile(asked: Asked) -> Any:
+    """Show what is known about the user as a person, field by field, with the messages that say it."""
+    return await asked.memory.show_profile(asked.owner)
 
 
-_view(
-    "profile",
-    "show_profile",
-    "Show the profile",
-    MemoryFacade.show_profile,
-    "Show what is known about the user as a person, field by field, with the messages that say it.",
-)
+@router.get("/pending", summary="List turns that wait", response_model=returned_by(MemoryFacade.list_waiting))
+async def list_pending(asked: Asked) -> Any:
+    """List the turns from which nothing has been drawn yet, and why."""
+    return await asked.memory.list_waiting(asked.owner)
 
 
-_view(
-    "pending",
-    "list_pending",
-    "List turns that wait",
-    MemoryFacade.list_waiting,
-    "List the turns from which nothing has been drawn yet, and why.",
-)
-
-
-@router.get(f"{PREFIX}/hidden", operation_id="list_hidden", summary="List what is hidden", responses=problems())
-async def hidden(asked: Asked) -> HiddenMemories:
+@router.get("/hidden", summary="List what is hidden")
+async def list_hidden(asked: Asked) -> HiddenMemories:
     """List what conversations seem to have asked to forget: it is hidden, and erased after a day."""
     return HiddenMemories(items=await asked.memory.hidden(asked.owner))
 
 
-@router.post(
-    f"{PREFIX}/hidden/{{hidden_id}}/undo",
-    operation_id="undo_hidden",
-    summary="Bring back what is hidden",
-    responses=problems(),
-)
+@router.post("/hidden/{hidden_id}/undo", summary="Bring back what is hidden")
 async def undo_hidden(hidden_id: HiddenId, asked: Asked) -> HiddenMemory:
     """Bring back what is hidden; what has changed since keeps that."""
     return await asked.memory.undo(asked.owner, hidden_id)
 
 
-@router.delete(
-    f"{PREFIX}/hidden/{{hidden_id}}",
-    operation_id="erase_hidden",
-    summary="Erase what is hidden",
-    responses=problems(423),
-)
+@router.delete("/hidden/{hidden_id}", summary="Erase what is hidden", responses=problems(423))
 async def erase_hidden(hidden_id: HiddenId, asked: Asked) -> ForgetAnswer:
     """Erase what is hidden for good, before its day is over."""
     return ForgetAnswer.of(await asked.memory.erase(asked.owner, hidden_id))
 
 
-_view(
-    "skills",
-    "list_skills",
-    "List skills",
-    MemoryFacade.list_skills,
-    "List what agents have learnt from the user's tasks, what is used most first.",
-)
+@router.get("/skills", summary="List skills", response_model=returned_by(MemoryFacade.list_skills))
+async def list_skills(asked: Asked) -> Any:
+    """List what agents have learnt from the user's tasks, what is used most first."""
+    return await asked.memory.list_skills(asked.owner)
 
 
-@router.get(
-    f"{PREFIX}/graph",
-    operation_id="show_graph",
-    summary="Show the graph",
-    responses=problems(),
-    response_model=returned_by(MemoryFacade.show_graph),
-)
-async def graph(
+@router.get("/graph", summary="Show the graph", response_model=returned_by(MemoryFacade.show_graph))
+async def show_graph(
     asked: Asked,
     kind: Annotated[
         list[Annotated[str, Field(max_length=100)]], Query(max_length=40, description="Kinds, such as `fact`.")
@@ -148,13 +110,8 @@ async def graph(
     return await asked.memory.show_graph(asked.owner, kinds=kind, limit=limit)
 
 
-@router.get(
-    f"{PREFIX}/usage",
-    operation_id="show_usage",
-    summary="Show how much is remembered",
-    responses=problems(),
-)
-async def usage(asked: Asked, request: Request) -> UsageAnswer:
+@router.get("/usage", summary="Show how much is remembered")
+async def show_usage(asked: Asked, request: Request) -> UsageAnswer:
     """Show how much is remembered of the user; an administrator is shown besides how the memory of this server is."""
     counted = await asked.memory.usage(asked.owner)
     works = getattr(request.app.state, "worker", None) is not None
@@ -163,16 +120,14 @@ async def usage(asked: Asked, request: Request) -> UsageAnswer:
 
 
 @router.get(
-    f"{PREFIX}/export",
-    operation_id="export_memory",
+    "/export",
     summary="Export everything",
     response_class=StreamingResponse,
     responses={
         200: {
             "content": {media.partition(";")[0]: {"schema": {"type": "string"}} for media, _ in _FORMS.values()},
             "description": "The file.",
-        },
-        **problems(),
+        }
     },
 )
 async def export_memory(
@@ -208,17 +163,13 @@ async def _written(asked: CallersMemory, form: Literal["jsonl", "html", "markdow
 # `GET /memory/v1/events`: changes of a user's memory, as server-sent events.
 
 MOST_STREAMS = 5
-
-LOOK_SECONDS = 2.0
-"""Seconds between two reads of the revision."""
+LOOK_SECONDS = 2.0  # between two reads of the revision
 
 COMMENT_SECONDS = 15.0
 """Seconds without an event until a comment is sent: a proxy closes a silent stream, and a gone client is noticed."""
 
 STREAM_SECONDS = 600.0
-
 _EXAMPLE = 'id: 660fa214f4774\nevent: revision\ndata: {"revision": "660fa214f4774"}\n\n'
-
 
 log = logging.getLogger(__name__)
 
@@ -226,8 +177,7 @@ open_streams: Counter[str] = Counter()
 
 
 @router.get(
-    f"{PREFIX}/events",
-    operation_id="follow_memory",
+    "/events",
     summary="Follow changes",
     response_class=StreamingResponse,
     responses={
@@ -241,8 +191,7 @@ open_streams: Counter[str] = Counter()
 async def follow_memory(
     asked: Asked,
     last_event_id: Annotated[
-        str,
-        Header(alias="Last-Event-ID", max_length=400, description="The id of the last event that is known."),
+        str, Header(alias="Last-Event-ID", max_length=400, description="The id of the last event that is known.")
     ] = "",
 ) -> StreamingResponse:
     """Send the revision of the user's memory now and whenever it has changed, until the client goes.

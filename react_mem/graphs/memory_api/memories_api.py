@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
+from react_mem.agents.config import load_agent_config
 from react_mem.errors import MemoryFull
+from react_mem.graphs.chat_summary_route import loaded_for
 from react_mem.graphs.memory_api.callers_memory import (
     MAX_PAGE,
     PREFIX,
@@ -15,13 +17,12 @@ from react_mem.graphs.memory_api.callers_memory import (
     Asked,
     CallersMemory,
     IfMatch,
-    MemoryRoute,
-    agent_named,
     etag,
     found,
     is_alike,
     list_etag,
     memory_of,
+    memory_router,
     problems,
     returned_by,
     tagged,
@@ -33,13 +34,11 @@ from react_mem.memory import Fact, MemoryDetail, MemoryFacade, MemoryItem, Memor
 from react_mem.memory.runtime import OwnerId, remember
 
 DEFAULT_AGENT = "assistant"
-
 MAX_SAID = 2_000
 
-router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
+router = memory_router()
 
 MemoryId = Annotated[str, Path(min_length=1, max_length=512, description="The id of the memory.")]
-
 _Name = Annotated[str, Field(max_length=100)]
 
 _ITEM: dict[str, Any] = {
@@ -61,8 +60,6 @@ _ITEM: dict[str, Any] = {
     "truncated": False,
     "revision": "0c4a5b1f27d3e9a86b51",
 }
-
-
 _OF_THE_MEMORY = "Of the memory: its revision, for `If-Match`."
 
 
@@ -104,8 +101,7 @@ class CorrectBody(BaseModel):
 
 
 @router.get(
-    f"{PREFIX}/memories",
-    operation_id="list_memories",
+    "/memories",
     summary="List memories",
     response_model=returned_by(MemoryFacade.page),
     responses={
@@ -158,7 +154,7 @@ async def list_memories(
 
 
 @router.post(
-    f"{PREFIX}/memories",
+    "/memories",
     operation_id="remember",
     summary="Remember something",
     status_code=201,
@@ -183,7 +179,7 @@ async def remember_said(body: RememberBody, request: Request, response: Response
     nothing and is refused.
     """
     asked = memory_of(request, body.user_id)
-    config = await agent_named(body.agent)
+    config = await loaded_for(body.agent, load_agent_config)
     # under the agent's policy, whose quotas bound it
     memory = MemoryFacade(asked.memory.store, config.memory)
     try:
@@ -203,10 +199,7 @@ async def remember_said(body: RememberBody, request: Request, response: Response
 
 
 @router.get(
-    f"{PREFIX}/memories/{{memory_id}}",
-    operation_id="show_memory",
-    summary="Show a memory and why it is believed",
-    responses={200: tagged(_OF_THE_MEMORY), **problems()},
+    "/memories/{memory_id}", summary="Show a memory and why it is believed", responses={200: tagged(_OF_THE_MEMORY)}
 )
 async def show_memory(memory_id: MemoryId, asked: Asked, response: Response) -> MemoryDetail:
     """Show a memory with its history, the messages it comes from, what was made of it, its links and its uses.
@@ -219,8 +212,7 @@ async def show_memory(memory_id: MemoryId, asked: Asked, response: Response) -> 
 
 
 @router.patch(
-    f"{PREFIX}/memories/{{memory_id}}",
-    operation_id="correct_memory",
+    "/memories/{memory_id}",
     summary="Correct a fact",
     responses={200: {**_example(_ITEM), **tagged(_OF_THE_MEMORY)}, **problems(412, 413)},
 )
@@ -233,9 +225,8 @@ async def correct_memory(
     is corrected.
     """
     asked = memory_of(request, body.user_id)
-    known = await _known(asked, memory_id)
     try:
-        revision = wanted_revision(if_match, known.revision)
+        revision = wanted_revision(if_match, (await _known(asked, memory_id)).revision)
         fact = await asked.memory.correct(asked.owner, memory_id, body.text, revision=revision)
     except ValueError as error:
         raise wrong("text", error) from None
@@ -244,19 +235,13 @@ async def correct_memory(
     return now_believed
 
 
-@router.delete(
-    f"{PREFIX}/memories/{{memory_id}}",
-    operation_id="forget_memory_by_id",
-    summary="Forget a memory",
-    responses=problems(412, 423),
-)
+@router.delete("/memories/{memory_id}", summary="Forget a memory", responses=problems(412, 423))
 async def forget_memory_by_id(memory_id: MemoryId, asked: Asked, if_match: IfMatch = "") -> ForgetAnswer:
     """Forget a memory for good: a fact goes with what derives from it, and with the sentences of messages that said it.
 
     With `If-Match` only what was looked at is forgotten.
     """
-    known = await _known(asked, memory_id)
-    revision = wanted_revision(if_match, known.revision)
+    revision = wanted_revision(if_match, (await _known(asked, memory_id)).revision)
     receipt = await asked.memory.forget(asked.owner, memory_id, revision=revision)
     found(receipt.removed or receipt.rewritten or None, "memory")
     return ForgetAnswer.of(receipt)

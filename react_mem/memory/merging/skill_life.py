@@ -21,7 +21,7 @@ from react_mem.memory.model.kinds import KNOWLEDGE, SKILL
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Fact
-from react_mem.memory.model.skills import Skill, Worths
+from react_mem.memory.model.states import Skill, Worths
 
 PRIOR_SUCCESSES, PRIOR_FAILURES = 2, 1
 """A skill is learnt from three successes or given by an expert: a credit of one success more than the uniform prior."""

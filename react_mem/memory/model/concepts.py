@@ -53,7 +53,8 @@ class Alias(BaseModel):
     def used(cls, by: Mapping[str, Alias]) -> Alias:
         """Return one name from the aliases in which facts use it, by fact."""
         written = {source: alias.written.get(source, alias.name) for source, alias in by.items()}
-        name = max(written.values(), key=_writing)
+        # one that is not shouted, and has its capitals
+        name = max(written.values(), key=lambda name: (name != name.upper(), name != name.lower(), name))
         return cls(
             name=name,
             since=min(alias.since for alias in by.values()),
@@ -148,11 +149,6 @@ def renewed(aliases: Iterable[Alias], ids: Iterable[str]) -> dict[str, str]:
     if {alias.id for alias in known}.issuperset(ids):
         return {}
     return {alias_id(alias.name, type_): alias.id for alias in known for type_ in _TYPES}
-
-
-def _writing(name: str) -> tuple[bool, bool, str]:
-    # one that is not shouted, and has its capitals
-    return (name != name.upper(), name != name.lower(), name)
 
 
 def _fullness(alias: Alias) -> tuple[int, bool, int, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 import re
 import unicodedata
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
 
@@ -18,52 +17,12 @@ from pydantic import Field, model_validator
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Record, now, record_id
 
-MAX_FILE_BYTES = 5 * 2**20  # bytes of one file, as of an attachment: it is read and written as a whole
-MAX_PATH_CHARS = 1_000
-
 Encoding = Literal["utf-8", "base64"]
 
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Unicode categories not allowed in a path: controls, surrogates, line and paragraph separators."""
 
 _BETWEEN_WORDS = re.compile(r"[/._\-\s]+")
-
-
-def clean_path(path: str) -> str:
-    """Return a path in normal form: absolute, without empty parts.
-
-    Raises:
-        ValueError: If it is no path of a file or a folder; the message says why, without repeating it.
-
-    >>> clean_path("/notes//trip.md"), clean_path("//notes/"), clean_path("/.")
-    ('/notes/trip.md', '/notes', '/')
-    """
-    if not isinstance(path, str) or not path.startswith("/"):
-        raise ValueError("a path must be absolute: begin it with '/'")
-    if len(path) > MAX_PATH_CHARS:
-        raise ValueError(f"a path has {MAX_PATH_CHARS:,} characters at most, this one {len(path):,}")
-    if ".." in path.split("/"):
-        raise ValueError("a path must not lead up with '..': name it from '/'")
-    if any(unicodedata.category(char) in _UNSEEN for char in path):
-        raise ValueError("a path must not hold control characters or line breaks")
-    return "/" + posixpath.normpath(path).lstrip("/")
-
-
-def file_path(path: str) -> str:
-    """Return the path of a file, as `clean_path` does; ValueError if it names a folder."""
-    if isinstance(path, str) and path.endswith("/"):
-        raise ValueError("this names a folder: give the path of a file, without '/' at its end")
-    return clean_path(path)
-
-
-def check_text(text: str) -> None:
-    """Raise ValueError for a text that a database would change: it holds NUL or a lone surrogate."""
-    if "\x00" in text:
-        raise ValueError("a text must not hold NUL characters: upload the file as bytes")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("a text must be valid Unicode: it holds half of a surrogate pair") from None
 
 
 class AgentFile(Record):
@@ -79,11 +38,8 @@ class AgentFile(Record):
     """
 
     RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "data", "keywords")
-    MAX_BYTES: ClassVar[int] = MAX_FILE_BYTES
-    MAX_PATH_CHARS: ClassVar[int] = MAX_PATH_CHARS
-    clean_path: ClassVar[Callable[[str], str]] = staticmethod(clean_path)
-    file_path: ClassVar[Callable[[str], str]] = staticmethod(file_path)
-    check_text: ClassVar[Callable[[str], None]] = staticmethod(check_text)
+    MAX_BYTES: ClassVar[int] = 5 * 2**20  # of one file, as of an attachment: it is read and written as a whole
+    MAX_PATH_CHARS: ClassVar[int] = 1_000
 
     kind: Literal["file"] = "file"
     origin: Origin = Origin.ASSISTANT
@@ -93,6 +49,44 @@ class AgentFile(Record):
     encoding: Encoding = "utf-8"
     keywords: str = ""
     modified_at: datetime = Field(default_factory=now)
+
+    @staticmethod
+    def clean_path(path: str) -> str:
+        """Return a path in normal form: absolute, without empty parts.
+
+        Raises:
+            ValueError: If it is no path of a file or a folder; the message says why, without repeating it.
+
+        >>> AgentFile.clean_path("/notes//trip.md"), AgentFile.clean_path("//notes/"), AgentFile.clean_path("/.")
+        ('/notes/trip.md', '/notes', '/')
+        """
+        most = AgentFile.MAX_PATH_CHARS
+        if not isinstance(path, str) or not path.startswith("/"):
+            raise ValueError("a path must be absolute: begin it with '/'")
+        if len(path) > most:
+            raise ValueError(f"a path has {most:,} characters at most, this one {len(path):,}")
+        if ".." in path.split("/"):
+            raise ValueError("a path must not lead up with '..': name it from '/'")
+        if any(unicodedata.category(char) in _UNSEEN for char in path):
+            raise ValueError("a path must not hold control characters or line breaks")
+        return "/" + posixpath.normpath(path).lstrip("/")
+
+    @staticmethod
+    def file_path(path: str) -> str:
+        """Return the path of a file, as `clean_path` does; ValueError if it names a folder."""
+        if isinstance(path, str) and path.endswith("/"):
+            raise ValueError("this names a folder: give the path of a file, without '/' at its end")
+        return AgentFile.clean_path(path)
+
+    @staticmethod
+    def check_text(text: str) -> None:
+        """Raise ValueError for a text that a database would change: it holds NUL or a lone surrogate."""
+        if "\x00" in text:
+            raise ValueError("a text must not hold NUL characters: upload the file as bytes")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError("a text must be valid Unicode: it holds half of a surrogate pair") from None
 
     @staticmethod
     def identity(path: str) -> str:
@@ -112,22 +106,14 @@ class AgentFile(Record):
             return data
         path = data["path"]
         aside = bool(data.get("data")) and data.get("encoding", "utf-8") == "utf-8"
-        return {"id": cls.identity(path), "keywords": "" if aside else path_words(path), **data}
+        words = "" if aside else " ".join(_BETWEEN_WORDS.split(path)).strip()
+        return {"id": cls.identity(path), "keywords": words, **data}
 
     @model_validator(mode="after")
     def _at_its_path(self) -> Self:
         """Refuse a record with an id or path that does not match."""
-        if file_path(self.path) != self.path:
+        if self.file_path(self.path) != self.path:
             raise ValueError("path: is not in its plain form; give it absolute, without empty parts")
         if self.id != self.identity(self.path):
             raise ValueError("id: is not that of the file at this path; leave it out")
         return self
-
-
-def path_words(path: str) -> str:
-    """Return the words of a path, as keywords of the file.
-
-    >>> path_words("/notes/trip-to_Hue.md")
-    'notes trip to Hue md'
-    """
-    return " ".join(_BETWEEN_WORDS.split(path)).strip()

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CLIENT_SESSION = "mcp"
-"""Conversation of statements made through an MCP client, which alone knows the real one."""
-
+CLIENT_SESSION = "mcp"  # conversation of statements made through an MCP client, which alone knows the real one
 USE_MEMORY = "use_memory"  # key in the context or under `configurable` by which a caller switches memory off for a run
 CORRECTED = "corrected"  # conversation of corrections, which are made outside of any
 OUTSIDE = frozenset({CORRECTED, CLIENT_SESSION})  # conversations outside of our threads: the fact alone has the words

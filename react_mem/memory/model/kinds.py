@@ -20,8 +20,16 @@ from react_mem.memory.model.namespaces import Namespace, owner_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import Profile
 from react_mem.memory.model.records import Document, Episode, Fact, Message, Record, Summary, origin_of_role, record_id
-from react_mem.memory.model.skills import Skill, StepExperience, TurnOutcome
-from react_mem.memory.model.states import Conversation, FlowState, PendingTurn, Task, TaskStep
+from react_mem.memory.model.states import (
+    Conversation,
+    FlowState,
+    PendingTurn,
+    Skill,
+    StepExperience,
+    Task,
+    TaskStep,
+    TurnOutcome,
+)
 
 
 class WhenUnsaid(Enum):

@@ -188,26 +188,7 @@ MAX_NODES = 20_000  # values of a YAML text, an alias counted at each use
 MAX_DEPTH = 50  # nesting of lists and mappings: thousands of levels take PyYAML seconds
 
 
-class BoundedLoader(yaml.SafeLoader):
-    """Safe loader with nesting limited to `MAX_DEPTH`."""
-
-    def fetch_flow_collection_start(self, token_class: Any) -> None:
-        """Begin a list or a mapping in brackets."""
-        self._check_depth()
-        super().fetch_flow_collection_start(token_class)
-
-    def add_indent(self, column: int) -> bool:
-        """Begin a list or a mapping by indentation."""
-        self._check_depth()
-        added: bool = super().add_indent(column)
-        return added
-
-    def _check_depth(self) -> None:
-        if self.flow_level + len(self.indents) >= MAX_DEPTH:
-            raise yaml.YAMLError("it is nested too deeply")
-
-
-def read_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
+def read_yaml(text: str, loader: type[yaml.SafeLoader] = yaml.SafeLoader) -> Any:
     """Return the plain values of a YAML text, as the loader makes them.
 
     Raises:
@@ -217,38 +198,34 @@ def read_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
     >>> read_yaml("a: &steps [1, 2]\\nb: *steps")
     {'a': [1, 2], 'b': [1, 2]}
     """
-    reading = loader(text)
+    _check_bounds(text)
     try:
-        node = reading.get_single_node()
-        if node is None:
-            return None
-        _weigh(node, {})
-        return reading.construct_document(node)
+        return yaml.load(text, loader)  # noqa: S506 - a safe one
     except (ValueError, OverflowError) as error:
         # a date or a number that there is not; its text is not repeated
         raise yaml.YAMLError(f"one of its values cannot be read ({type(error).__name__})") from None
-    finally:
-        reading.dispose()
 
 
-def _weigh(node: yaml.Node, known: dict[int, int]) -> int:
-    """Return the number of values of a node, aliases expanded.
-
-    Raises:
-        yaml.YAMLError: If they are too many, or the node contains itself.
-    """
-    key = id(node)
-    if key in known:
-        if not known[key]:
-            raise yaml.YAMLError("an alias names what it is a part of")
-        return known[key]
-    # not weighed yet: who meets it again below is in a circle
-    known[key] = 0
-    parts = node.value if isinstance(node, yaml.CollectionNode) else ()
-    weight = 1
-    for part in parts:
-        weight += sum(_weigh(one, known) for one in (part if isinstance(part, tuple) else (part,)))
-        if weight > MAX_NODES:
-            raise yaml.YAMLError(f"it has more than {MAX_NODES} values, those of its aliases counted each time")
-    known[key] = weight
-    return weight
+def _check_bounds(text: str) -> None:
+    """Refuse a YAML text with too many values, aliases expanded, or too deep ones: `yaml.YAMLError`."""
+    values = 0
+    sizes: dict[str | None, int] = {}
+    within: list[tuple[str | None, int]] = []
+    for event in yaml.parse(text, yaml.SafeLoader):
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = within.pop()
+            sizes[anchor] = values - before
+        elif isinstance(event, yaml.NodeEvent):
+            is_alias = isinstance(event, yaml.AliasEvent)
+            if is_alias and any(event.anchor == anchor for anchor, _ in within):
+                raise yaml.YAMLError("an alias names what it is a part of")
+            size = sizes.get(event.anchor, 1) if is_alias else 1
+            if isinstance(event, yaml.CollectionStartEvent):
+                within.append((event.anchor, values))
+            elif not is_alias:
+                sizes[event.anchor] = 1
+            values += size
+            if len(within) > MAX_DEPTH:
+                raise yaml.YAMLError("it is nested too deeply")
+            if values > MAX_NODES:
+                raise yaml.YAMLError(f"it has more than {MAX_NODES} values, those of its aliases counted each time")

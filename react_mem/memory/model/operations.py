@@ -155,18 +155,6 @@ class Extractor(Protocol):
         """Ask the model for facts in the transcript, and check its answer against the transcript.
 
         There is no call if the user said nothing. Long messages are cut for the model: the user's at 4,000 characters,
-        others at 600. Only the last 80 messages and the first 20 facts are shown. An unreadable answer is repaired
-        once; the client's own retries are off.
-
-        Args:
-            messages: The transcript, the oldest first.
-            existing: Known facts that may have changed, the most relevant first.
-            deadline: Seconds from now until the answer is of no use.
-            zone: The user's time zone: days are shown, and dates computed, in it.
-
-        Raises:
-            ModelUnavailable: The model cannot be reached or is overloaded; says whether and when to try again.
-            ModelRejected: The model or its service refuses this request; trying again is of no use.
-            InvalidOutput: Nothing in the answer, or in its repair, can be read.
-            DeadlineExceeded: The deadline passed.
+        others at 600. Only the last 80 messages and the first 20 facts (the most relevant first) are shown. An
+        unreadable answer is repaired once; the client's own retries are off. The deadline is in seconds from now.
         """

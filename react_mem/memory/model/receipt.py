@@ -123,9 +123,7 @@ def _listed(checks: Iterable[Check]) -> str:
 
 # Writes, as values: gathered first, applied in one batch by the facade.
 
-Change = PutOp
-"""Write in a batch: a record, or the removal of one."""
-
+Change = PutOp  # write in a batch: a record, or the removal of one
 NO_FIELDS: list[str] = []
 """Index argument of a write that embeds nothing, so that nobody waits for an embedder. A `MemoryStore` finds such a
 record by its words at once; other stores search the records themselves (see `memory.retrieval.stock_recall`).
@@ -166,18 +164,13 @@ async def _write_in_memory(store: InMemoryStore, changes: Sequence[Change]) -> N
     rest = [change for change in once if _embedded(change)]
     at_once = [change for change in once if not _embedded(change)]
     while True:
-        texts: set[str] = set()
-        batch: list[Change] = []
-        later: list[Change] = []
+        batch: dict[str, Change] = {}
         for change in rest:
-            text = _embedded(change)
-            (later if text in texts else batch).append(change)
-            texts.add(text)
-        if not later:
-            await store.abatch([*batch, *at_once])
+            batch.setdefault(_embedded(change), change)
+        rest = [change for change in rest if batch[_embedded(change)] is not change]
+        await store.abatch([*batch.values(), *([] if rest else at_once)])
+        if not rest:
             return
-        await store.abatch(batch)
-        rest = later
 
 
 def _embedded(change: Change) -> str:

@@ -24,7 +24,6 @@ from react_mem.memory.model.namespaces import (
     ATTACHMENTS,
     LINKS,
     META,
-    Namespace,
     encode,
     meta_namespace,
     owner_namespace,
@@ -34,8 +33,8 @@ from react_mem.memory.model.profile_schema import Profile, ProfileValue
 from react_mem.memory.model.receipt import UNREAD, Change, Check, Receipt
 from react_mem.memory.model.records import BELIEVED, Ending, Fact
 from react_mem.memory.rights.facade_part import FacadePart, forget_caches
-from react_mem.memory.rights.hidden import hidden_without
-from react_mem.memory.rights.holds import HeldRecords, holds_on, refuse_held
+from react_mem.memory.rights.hidden import Place, hidden_without
+from react_mem.memory.rights.holds import HeldRecords, check_held, holds_on, refuse_held
 from react_mem.memory.rights.receipts import check, read_again, receipt_of
 from react_mem.memory.rights.unsaid import without_forgotten
 from react_mem.memory.scopes.profile import split_fields, with_text
@@ -50,8 +49,7 @@ from react_mem.memory.work.items import forgotten_work
 
 _Result = TypeVar("_Result")
 
-_AT_ONCE = 4
-"""Threads that are deleted or looked for at once."""
+_AT_ONCE = 4  # threads that are deleted or looked for at once
 
 
 class ErasedSessions(list[str]):
@@ -103,26 +101,30 @@ class Erasure(FacadePart):
                 without_forgotten(user_id, session_id),
                 *(PutOp(item.namespace, item.key, None) for item in marks),
             ]
-            HeldRecords(await holds_on(store, user_id), [*owned, *aside]).check([*owned, *aside], changes)
-            changes += await unattached(store, user_id, [*owned, *aside], changes)
+            every = [*owned, *aside]
+            await check_held(store, user_id, every, changes)
+            changes += await unattached(store, user_id, every, changes)
             gone = {(change.namespace, change.key) for change in changes if change.value is None}
             left = [item for item in owned if (item.namespace, item.key) not in gone]
-            work = await forgotten_work(store, user_id, session_id)
 
-            def without(hidden: Sequence[Item]) -> dict[tuple[Namespace, str], Mapping[str, Any] | None]:
-                """Return the new values of hidden records, None for removal."""
+            def without(hidden: Sequence[Item]) -> dict[Place, Mapping[str, Any] | None]:
                 past = {(item.namespace, item.key): item for item in hidden}
-                every = {(item.namespace, item.key): item for item in (*owned, *said)} | past
-                changed = forgetting(list(every.values()), session_id)
+                known = {(item.namespace, item.key): item for item in (*owned, *said)} | past
+                changed = forgetting(list(known.values()), session_id)
                 return {place: one.value for one in changed if (place := (one.namespace, one.key)) in past}
 
-            past = await hidden_without(store, user_id, without)
-            return ([*owned, *aside], changes), [*changes, *await silenced(store, user_id, left), *work, *past]
+            beside = [
+                *await silenced(store, user_id, left),
+                *await forgotten_work(store, user_id, session_id),
+                *await hidden_without(store, user_id, without),
+            ]
+            return (every, changes), [*changes, *beside]
 
         before, changes = await transact(store, user_id, step)
         forget_caches(store, user_id)
-        about: dict[str, Any] = {"session_id": session_id, "threads": threads, "proof": proof}
-        receipt = await checked(store, checkpointer, user_id, before, changes, **about)
+        receipt = await checked(
+            store, checkpointer, user_id, before, changes, session_id=session_id, threads=threads, proof=proof
+        )
         note_action(store, user_id, AuditAction.ERASE, receipt.counts)
         return receipt
 
@@ -193,12 +195,9 @@ def erasing(
 ) -> list[Change]:
     """Return the writes that erase some records with everything that derives from them alone.
 
-    Args:
-        session_id: A conversation; its records without a source are erased too.
-        cut: Messages that lost a part of their text: records that retell them are erased, unless `made_anew`.
-        revives: Whether a fact that an erased one had ended is believed again.
-        is_unsaid: Returns true if a source no longer states the value of a profile field.
-        outlives: Returns true if a record stays although a source goes.
+    Of a conversation (`session_id`) the records without a source go too, and what retells a shortened message (`cut`),
+    unless `made_anew`. If it `revives`, a fact that an erased one had ended is believed again. `is_unsaid` tells
+    whether a source no longer states the value of a profile field, `outlives` whether a record stays without a source.
     """
     said_in = {item.key: str(item.value.get("session_id", "")) for item in items}
     profiles = [item for item in items if PROFILE.matches(item.value)]
@@ -324,27 +323,23 @@ async def checked(
     threads: Sequence[str] = (),
     proof: bool = False,
 ) -> Receipt:
-    """Return the receipt of an erasure with its checks.
+    """Return the receipt of an erasure with its checks, given all records of the owner as they were.
 
-    Args:
-        checkpointer: None where the caller keeps the threads.
-        items: All records of the owner, as they were.
-        session_id: The conversation; None for the whole user.
-        threads: The deleted threads.
-        proof: Whether to search every table of the database, which may take a while.
+    Without a `session_id` it is of the whole user; with `proof` every table of the database is searched.
     """
 
-    def removed() -> tuple[Receipt, frozenset[str], list[str]]:
-        """Return the receipt of the writes, the ids of the removed records, and their texts."""
+    def removed() -> tuple[Receipt, list[str]]:
+        """Return the receipt of the writes, and the texts of the removed records."""
         gone = {(change.namespace, change.key) for change in changes if change.value is None}
         erased = [item for item in items if (item.namespace, item.key) in gone]
         messages = sum(MESSAGE.matches(item.value) and item.value.get("role") == "user" for item in erased)
         indexed = [kind for kind in KINDS.values() if kind.indexed]
         # what is known before what was said
         asked = [str(item.value.get("text") or "") for kind in indexed for item in erased if kind.matches(item.value)]
-        return receipt_of(items, changes, messages), frozenset(item.key for item in erased), asked
+        return receipt_of(items, changes, messages), asked
 
-    receipt, erased, asked = await asyncio.to_thread(removed)
+    receipt, asked = await asyncio.to_thread(removed)
+    erased = receipt.gone
 
     def says(item: Item) -> bool:
         return session_id is None or item.value.get("session_id") == session_id
@@ -359,12 +354,11 @@ async def checked(
         said = [str(item.value.get("text") or "") for item in items if item.key in erased]
         traces = Traces(encode(user_id), user_id, tuple(erased), tuple(threads), tuple(said), whole=session_id is None)
         found = await capabilities(store).atraces(traces)
-        if found is not None:
-            checks += tuple(Check(name=one.name, hits=one.rows, problem=one.problem) for one in found)
-        else:
+        if found is None:
             every = await store.asearch((), limit=WHOLE, refresh_ttl=False)
             theirs = [item.key for item in every if traces.owner in item.namespace[1:2]]
-            checks += (check("items", [key for key in theirs if traces.whole or key in traces.keys]),)
+            found = [check("items", [key for key in theirs if traces.whole or key in traces.keys])]
+        checks += tuple(found)
     return receipt.model_copy(update={"checks": checks})
 
 

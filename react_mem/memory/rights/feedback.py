@@ -29,20 +29,16 @@ from react_mem.memory.model.kinds import FACT, MESSAGE, OUTCOME, kind_of
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message, Record, fact_id, now, record_id
-from react_mem.memory.model.shown import fingerprint
-from react_mem.memory.model.skills import Skill, TurnOutcome
+from react_mem.memory.model.states import Skill, TurnOutcome
+from react_mem.memory.model.views import fingerprint
 from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.store.audit.audit_log import AuditAction, note_action
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.transactions import transact
 
-Verdict = Literal[-1, 0, 1]
-"""Good, bad, or withdrawn."""
-
-MAX_KEYS = 10
-"""Feedback keys of one turn, at most."""
-
+Verdict = Literal[-1, 0, 1]  # good, bad, or withdrawn
+MAX_KEYS = 10  # feedback keys of one turn, at most
 _SCOPES = (MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG, MemoryScope.PROCEDURAL)
 _NAMES: dict[int, str] = {1: "up", -1: "down", 0: "withdrawn"}
 

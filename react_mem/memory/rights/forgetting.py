@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from langgraph.store.base import BaseStore, Item, PutOp
 
@@ -19,26 +18,23 @@ from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.statements import statements_in
 from react_mem.memory.language.terms import content_terms
 from react_mem.memory.merging.skill_life import stale_knowledge
-from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, PROFILE, SUMMARY
+from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import meta_namespace
-from react_mem.memory.model.profile_schema import Profile, ProfileValue
 from react_mem.memory.model.receipt import Change, Receipt, put
 from react_mem.memory.model.records import Fact, fact_id, now
-from react_mem.memory.model.shown import fingerprint
+from react_mem.memory.model.views import fingerprint
 from react_mem.memory.rights.erasure import erasing
 from react_mem.memory.rights.facade_part import forget_caches
 from react_mem.memory.rights.hidden import Hiding, hidden_without, hiding
-from react_mem.memory.rights.holds import HeldRecords, holds_on
+from react_mem.memory.rights.holds import check_held
 from react_mem.memory.rights.receipts import Says, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, same, says
 from react_mem.memory.rights.unsaid import Unsaid, forgotten_changes, index_of, with_value
-from react_mem.memory.scopes.profile import values_of
 from react_mem.memory.store.attachments import unattached
 from react_mem.memory.store.owned import everything, set_aside
 from react_mem.memory.store.transactions import transact
 
-_CANDIDATES = 6
-"""Candidates listed at most where the wish is ambiguous."""
+_CANDIDATES = 6  # candidates listed at most where the wish is ambiguous
 
 
 @dataclass(frozen=True)
@@ -59,10 +55,6 @@ class _Wish:
     instead: Mapping[str, str] = field(default_factory=dict)
 
 
-_Choose: TypeAlias = Callable[[Sequence[Item]], tuple[_Wish, tuple[str, ...]]]
-"""Function from all records of an owner to the wish, and the candidates where it is ambiguous."""
-
-
 async def forget(
     store: BaseStore,
     user_id: str,
@@ -75,15 +67,10 @@ async def forget(
 ) -> Receipt:
     """Forget records of a user for good, with everything derived from them and the sentences that say them.
 
-    Args:
-        said: More words to forget wherever they stand, such as the clause that asks to forget.
-        note: The key of the note of this wish, deleted in the same batch. If it is gone already, nothing is forgotten.
-        revision: The `MemoryItem.revision` that the user saw; empty to skip the check.
-        hides: Set where a model read the wish: everything is hidden first, and erased after a while.
-
-    Raises:
-        MemoryChanged: If a record has another revision: nothing is removed.
-        LegalHoldError: If something of it is under a legal hold: nothing is removed.
+    `said` are more words to forget, such as the clause that asks for it; `note`, the key of this wish's note, goes in
+    the same batch, and if it is gone already, nothing is forgotten. Where a model read the wish, it `hides` everything
+    first. With another `revision` than the record's, or a legal hold, nothing is removed: `MemoryChanged`,
+    `LegalHoldError`.
     """
 
     def wished(items: Sequence[Item]) -> tuple[_Wish, tuple[str, ...]]:
@@ -98,16 +85,18 @@ async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: b
     """Forget a statement by the user's words: exact matches, else the only one, or `all_about` them.
 
     Of a sentence that says more, the other clauses stay. Ambiguous words forget nothing: see `Forgotten.unclear`.
-
-    Raises:
-        LegalHoldError: If something of it is under a legal hold: nothing is removed.
     """
     return await _forget(store, user_id, lambda items: _wished(what, items, all_about=all_about))
 
 
 async def _forget(
-    store: BaseStore, user_id: str, wish: _Choose, note: str = "", hides: Hiding | None = None
+    store: BaseStore,
+    user_id: str,
+    wish: Callable[[Sequence[Item]], tuple[_Wish, tuple[str, ...]]],
+    note: str = "",
+    hides: Hiding | None = None,
 ) -> Forgotten:
+    """Forget a wish: a function of all records of the owner, which returns the candidates where it is ambiguous."""
     noted = (meta_namespace(user_id), note)
 
     async def step() -> tuple[tuple[Forgotten, Says], list[Change]]:
@@ -122,8 +111,7 @@ async def _forget(
         done, says, changes = await _forgetting(store, user_id, items, wished)
         is_found = done.receipt.removed or done.receipt.rewritten
         if is_found:
-            held = await asyncio.to_thread(HeldRecords, await holds_on(store, user_id), items)
-            await asyncio.to_thread(held.check, items, changes)
+            await check_held(store, user_id, items, changes)
         if hides is None:
             changes += await unattached(store, user_id, items, changes)
             changes += await hidden_without(
@@ -186,15 +174,8 @@ async def _forgetting(
     left = [with_value(item, after[item.namespace, item.key] or item.value) for item in items]
     erased = {item.key for item in items if after[item.namespace, item.key] is None}
     less = {item.key for item in items if after[item.namespace, item.key] not in (None, item.value)}
-    messages = {item.key: item for item in items if MESSAGE.matches(item.value)}
-
-    def is_unsaid(name: str, value: ProfileValue, source: str) -> bool:
-        if unsaid.is_told(name, value.value):
-            return True
-        return source in unsaid.cut and unsaid.is_cut_from(value.value, messages[source])
-
     without = await asyncio.to_thread(
-        erasing, left, erased, cut=unsaid.cut, made_anew=less, revives=False, is_unsaid=is_unsaid
+        erasing, left, erased, cut=unsaid.cut, made_anew=less, revives=False, is_unsaid=unsaid.is_unsaid
     )
     changes = {
         (item.namespace, item.key): PutOp(item.namespace, item.key, item.value, index=index_of(item))
@@ -218,21 +199,14 @@ async def _forgetting(
     for change in chains_without(items, texts_left, gone):
         changes[change.namespace, change.key] = change
     said_in: dict[str, list[str]] = {}
-    for id_ in sorted((unsaid.cut | gone) & messages.keys()):
-        said_in.setdefault(str(messages[id_].value.get("session_id", "")), []).append(id_)
+    for item in items:
+        if MESSAGE.matches(item.value) and item.key in unsaid.cut | gone:
+            said_in.setdefault(str(item.value.get("session_id", "")), []).append(item.key)
     # for the user: of a fact that says more, the part
     texts = [wish.instead.get(fact.id, fact.text) for fact in unsaid.facts] or list(wish.said)
     told = tuple({normalise(text): text for text in texts}.values())
     done = Forgotten(told, receipt=receipt_of(items, changes.values(), unsaid.messages))
-
-    def still(item: Item) -> bool:
-        """Return true if a stored record still says the forgotten statement."""
-        if PROFILE.matches(item.value):
-            held = Profile.from_value(item.value).fields
-            return any(unsaid.is_told(name, one.value) for name, entry in held.items() for one in values_of(entry))
-        return unsaid.is_said(item)
-
-    return done, still, [*changes.values(), *await forgotten_changes(store, user_id, said_in)]
+    return done, unsaid.is_said, [*changes.values(), *await forgotten_changes(store, user_id, said_in)]
 
 
 def _rest(text: str, what: str) -> str:

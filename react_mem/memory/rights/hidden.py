@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
-from pydantic import BaseModel, Field
 
 from react_mem.errors import LegalHoldError, NotThere
 from react_mem.memory.model.kinds import CHAIN, FACT, kind_of
 from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import BELIEVED, Fact, now, record_id
+from react_mem.memory.model.views import HiddenMemory
 from react_mem.memory.rights.facade_part import FacadePart, forget_caches
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.receipts import check, read_again
@@ -28,19 +28,8 @@ from react_mem.memory.store.owned import everything, set_aside
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, put_work
 
-HIDDEN_FOR = timedelta(days=1)
-"""Time in which hidden memories can be brought back."""
-
-_Place = tuple[Namespace, str]
-
-
-class HiddenMemory(BaseModel, extra="forbid", frozen=True):
-    """Something that a conversation seems to ask to forget: hidden, and not erased yet."""
-
-    id: str = Field(description="The id of the wish, for `undo` and `erase`.")
-    texts: list[str] = Field(description="What is hidden: the facts.")
-    hidden_at: datetime = Field(description="Since when.")
-    erase_at: datetime = Field(description="When it is erased for good.")
+HIDDEN_FOR = timedelta(days=1)  # time in which hidden memories can be brought back
+Place = tuple[Namespace, str]
 
 
 @dataclass(frozen=True)
@@ -194,7 +183,7 @@ class HiddenCalls(FacadePart):
 
 
 async def hidden_without(
-    store: BaseStore, user_id: str, without: Callable[[list[Item]], Mapping[_Place, Mapping[str, Any] | None]]
+    store: BaseStore, user_id: str, without: Callable[[list[Item]], Mapping[Place, Mapping[str, Any] | None]]
 ) -> list[Change]:
     """Return the writes that remove permanently forgotten records from all notes.
 
@@ -242,7 +231,7 @@ def _items(note: Item) -> list[Item]:
     return [Item(value=one["before"], key=one["key"], namespace=_place(one)[0], **about) for one in records]
 
 
-async def _values(store: BaseStore, places: Iterable[_Place]) -> dict[_Place, dict[str, Any] | None]:
+async def _values(store: BaseStore, places: Iterable[Place]) -> dict[Place, dict[str, Any] | None]:
     """Return the present values of places; None for empty ones."""
     asked = [GetOp(*place, refresh_ttl=False) for place in places]
     found = await store.abatch(asked) if asked else []
@@ -252,7 +241,7 @@ async def _values(store: BaseStore, places: Iterable[_Place]) -> dict[_Place, di
     }
 
 
-def _place(record: Mapping[str, Any]) -> _Place:
+def _place(record: Mapping[str, Any]) -> Place:
     return tuple(record["in"]), record["key"]
 
 

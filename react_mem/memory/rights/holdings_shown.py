@@ -5,23 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from langgraph.store.base import BaseStore
-from pydantic import BaseModel, ConfigDict, Field
 
 from react_mem.memory.branches.tree import part_of
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.merging.skill_life import sources_of
+from react_mem.memory.model import views
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, PENDING, SKILL, SUMMARY
-from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.profile_schema import ProfileValue
 from react_mem.memory.model.records import now
-from react_mem.memory.model.shown import HeldConversation, MemoryItem, MemorySource, MemoryUsage
-from react_mem.memory.model.skills import Skill
-from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
+from react_mem.memory.model.states import PendingTurn, Skill
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.rights.showing import cursor_of, read_cursor, records_by_id, shown, source_of
@@ -34,277 +29,80 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.statistics import usage_of
 from react_mem.memory.store.stored_text import storable
 
-_NODE_CHARS = 600
-"""Characters of a memory in the graph, as many as fit beside a drawing."""
+_NODE_CHARS = 600  # characters of a memory in the graph, as many as fit beside a drawing
+_ABOUT_CHARS = 300
+_SUMMARY_CHARS = 2_000
 
-
-class FormerValue(BaseModel):
-    """Former value of a field of the profile."""
-
-    value: str
-    since: datetime
-    origin: Origin
-
-
-class ShownField(FormerValue):
-    """A field of the profile."""
-
-    name: str
-    provenance: list[MemorySource] = Field(description="The messages that say it.")
-    previous: list[FormerValue] = Field(description="What it held before, the oldest first.")
-
-
-class OwnersProfile(BaseModel):
-    """The profile of a user."""
-
-    fields: list[ShownField]
-
-
-class WaitingTurn(BaseModel):
-    """A turn from which nothing has been drawn yet."""
-
-    id: str
-    session_id: str
-    agent: str
-    since: datetime = Field(description="When it was said.")
-    text: str = Field(description="The beginning of what the user said.")
-    attempts: int
-    parked: bool = Field(description="Whether it is not tried any more.")
-    retry_at: datetime | None = Field(description="When it is tried next; null for at once.")
-    why: str = Field(description="Why it waits: the last error; empty where nobody has tried yet.")
-
-
-class WaitingTurns(BaseModel):
-    """The turns that wait, the oldest first."""
-
-    items: list[WaitingTurn]
-
-
-class ShownSkill(BaseModel):
-    """A skill that agents have learnt or been given."""
-
-    id: str
-    title: str = Field(description="When it is used.")
-    text: str
-    task_type: str
-    uses: int
-    successes: int
-    state: str = Field(description="`probation`, `active` or `archived`.")
-
-
-class SkillList(BaseModel):
-    """The skills, those that are used most first."""
-
-    items: list[ShownSkill]
-
-
-class ShownNode(BaseModel):
-    """A memory in the graph."""
-
-    id: str
-    kind: str
-    text: str
-    current: bool
-
-
-class ShownLink(BaseModel):
-    """A link between two memories of the graph."""
-
-    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
-
-    source: str = Field(alias="from")
-    target: str = Field(alias="to")
-    relation: str
-
-
-class ShownGraph(BaseModel):
-    """Memories with the links among them: of many, the newest."""
-
-    nodes: list[ShownNode] = Field(description="The oldest first.")
-    links: list[ShownLink]
-    left_out: int = Field(description="How many older memories there are beside these.")
-    cut: str = Field(description="What of the whole is shown, in words; empty where it is all.")
+_MAX_DEPTH = 12  # levels of summaries that can exist, with a margin
+_USER = "user"
 
 
 class HoldingViews(FacadePart):
-    """Views beside memories and conversations: profile, waiting turns, skills, graph and usage."""
+    """Views beside memories: profile, waiting turns, skills, graph, usage, conversations, reasons of an answer."""
 
-    async def show_profile(self, user_id: str) -> OwnersProfile:
+    async def show_profile(self, user_id: str) -> views.OwnersProfile:
         """Return a user's profile, field by field, with the messages that say each."""
         profile = await ProfileMemoryStore(self.store).get_profile(user_id)
         if profile is None:
-            return OwnersProfile(fields=[])
+            return views.OwnersProfile(fields=[])
         ids = {part_of(source) for entry in profile.fields.values() for source in entry.source_ids}
         said = await sources_of(self.store, user_id, ids, [MemoryScope.DIALOG])
-        return OwnersProfile(
+        return views.OwnersProfile(
             fields=[
-                ShownField(
+                views.ShownField(
                     name=name,
-                    **_value(entry),
                     provenance=[
                         source_of(id_, said[id_], [entry.value])
                         for id_ in dict.fromkeys(map(part_of, entry.source_ids))
                         if id_ in said
                     ],
-                    previous=[FormerValue(**_value(one)) for one in entry.previous],
+                    **dict(entry),
                 )
                 for name, entry in sorted(profile.fields.items())
             ]
         )
 
-    async def list_waiting(self, user_id: str) -> WaitingTurns:
+    async def list_waiting(self, user_id: str) -> views.WaitingTurns:
         """Return the turns of a user that wait for extraction, the oldest first, and why."""
         found = await self.store.asearch(PENDING.namespace(user_id), limit=WHOLE, refresh_ttl=False)
         turns = sorted((PendingTurn.from_value(item.value) for item in found), key=lambda turn: turn.created_at)
-        return WaitingTurns(
-            items=[
-                WaitingTurn(
-                    id=turn.id,
-                    session_id=turn.session_id,
-                    agent=turn.agent_id,
-                    since=turn.created_at,
-                    text=turn.text,
-                    attempts=turn.attempts,
-                    parked=turn.failures >= MAX_FAILURES,
-                    retry_at=turn.retry_at,
-                    why=turn.last_error,
-                )
-                for turn in turns
-            ]
-        )
+        return views.WaitingTurns(items=[views.WaitingTurn.model_validate(turn) for turn in turns])
 
-    async def list_skills(self, user_id: str) -> SkillList:
+    async def list_skills(self, user_id: str) -> views.SkillList:
         """Return the skills that agents have learnt for a user, the most used first."""
         of_kind = {"kind": SKILL.name}
         found = await self.store.asearch(SKILL.namespace(user_id), filter=of_kind, limit=WHOLE, refresh_ttl=False)
         skills = sorted((Skill.from_value(item.value) for item in found), key=lambda skill: (-skill.trials, skill.id))
-        return SkillList(
-            items=[
-                ShownSkill(
-                    id=skill.id,
-                    title=skill.use_when,
-                    text=skill.text,
-                    task_type=skill.task_type,
-                    uses=skill.trials,
-                    successes=skill.successes,
-                    state=skill.status,
-                )
-                for skill in skills
-            ]
-        )
+        return views.SkillList(items=[views.ShownSkill.model_validate(skill) for skill in skills])
 
-    async def show_graph(self, user_id: str, *, kinds: Collection[str] = (), limit: int = 2_000) -> ShownGraph:
+    async def show_graph(self, user_id: str, *, kinds: Collection[str] = (), limit: int = 2_000) -> views.ShownGraph:
         """Return a user's memories with the links among them; of many, the newest."""
         graph, older = await MemoryGraph(self.store).newest(user_id, limit, kinds=kinds)
         return await asyncio.to_thread(
-            lambda: ShownGraph(
+            lambda: views.ShownGraph(
                 nodes=[
-                    ShownNode(id=one.id, kind=one.type, text=(one.text or one.name)[:_NODE_CHARS], current=one.current)
+                    views.ShownNode(
+                        id=one.id, kind=one.type, text=(one.text or one.name)[:_NODE_CHARS], current=one.current
+                    )
                     for one in graph.nodes
                 ],
-                links=[ShownLink(source=one.source, target=one.target, relation=one.kind.value) for one in graph.links],
+                links=[
+                    views.ShownLink(source=one.source, target=one.target, relation=one.kind.value)
+                    for one in graph.links
+                ],
                 left_out=older,
                 cut=f"the {len(graph.nodes):,} newest of {len(graph.nodes) + older:,} memories" if older else "",
             )
         )
 
-    async def usage(self, user_id: str) -> MemoryUsage:
+    async def usage(self, user_id: str) -> views.MemoryUsage:
         """Return how much is remembered of a user; a store without statistics is read as a whole."""
         if not isinstance(self.store, MemoryStore):
             return await _counted(self.store, user_id)
         async with self.store.pool.connection() as conn:
             return await usage_of(conn, user_id)
 
-
-async def _counted(store: BaseStore, user_id: str) -> MemoryUsage:
-    items = await everything(store, user_id)
-    kept = [item for item in items if item.namespace[2] in set(MemoryScope)]
-    waiting = [item.value for item in items if PENDING.matches(item.value)]
-    return MemoryUsage(
-        kinds=dict(Counter(str(item.value.get("kind", "")) for item in kept)),
-        texts=0,
-        bytes=await asyncio.to_thread(lambda: sum(len(str(item.value).encode("utf-8", "replace")) for item in kept)),
-        waiting=len(waiting),
-        parked=sum(int(value.get("failures", 0)) >= MAX_FAILURES for value in waiting),
-    )
-
-
-def _value(entry: ProfileValue) -> dict[str, Any]:
-    return {"value": entry.value, "since": entry.updated_at, "origin": entry.origin}
-
-
-# Conversations as an owner sees them: the list, and one with its messages and its tree of summaries.
-
-_ABOUT_CHARS = 300
-_SUMMARY_CHARS = 2_000
-
-_MAX_DEPTH = 12
-"""Levels of summaries that can exist, with a margin."""
-
-_USER = "user"
-
-
-class ConversationPage(BaseModel):
-    """A page of conversations, the latest first."""
-
-    items: list[HeldConversation]
-    next_cursor: str | None = Field(description="What the next page is asked for with; null on the last.")
-    total: int
-
-
-class SummaryTree(BaseModel):
-    """A summary of a part of a conversation, and those that it was made of."""
-
-    id: str
-    level: str = Field(description="`1` of messages, `2` of summaries of level 1, ..., `master` of all.")
-    text: str
-    first_turn: int | None = None
-    last_turn: int | None = None
-    children: list[SummaryTree] = Field(default_factory=list)
-
-
-class ShownMessage(BaseModel):
-    """A message of a conversation."""
-
-    id: str = Field(description="Its record.")
-    turn: int
-    role: str
-    speaker: str
-    text: str
-    said_at: datetime
-    used: list[str] = Field(description="Of an answer, the memories that stood in its prompt.")
-    feedback: dict[str, int] = Field(description="Of an answer, what the user thinks of it, by key.")
-
-
-class MessagePage(BaseModel):
-    """A page of messages, the oldest first."""
-
-    items: list[ShownMessage]
-    next_cursor: str | None = Field(description="What the next page is asked for with; null on the last.")
-    total: int
-
-
-class ConversationDetail(BaseModel):
-    """A conversation with its summaries and a page of its messages."""
-
-    conversation: HeldConversation
-    summaries: list[SummaryTree] = Field(description="Those that no other one sums up, the oldest first.")
-    messages: MessagePage
-
-
-class AnswerSources(BaseModel):
-    """An answer, and what stood in its prompt."""
-
-    answer: ShownMessage
-    question: ShownMessage | None = None
-    used: list[MemoryItem] = Field(description="The memories that stood in its prompt, the most relevant first.")
-    gone: int = Field(description="How many of them are not there any more.")
-
-
-class ConversationViews(FacadePart):
-    """Conversations as their owner sees them, and the reasons of an answer."""
-
-    async def conversations(self, user_id: str, *, limit: int = 50, cursor: str = "") -> ConversationPage:
+    async def conversations(self, user_id: str, *, limit: int = 50, cursor: str = "") -> views.ConversationPage:
         """Return a page of a user's conversations, the one with the latest message first.
 
         Args:
@@ -317,7 +115,7 @@ class ConversationViews(FacadePart):
         """
         behind = ConversationPlace(*read_cursor(cursor, str, str)) if cursor else None
         shown, total, more = await DialogMemoryStore(self.store).page(user_id, behind, limit)
-        return ConversationPage(
+        return views.ConversationPage(
             items=[_shortened(held) for _, held in shown],
             next_cursor=cursor_of(*shown[-1][0]) if more else None,
             total=total,
@@ -325,7 +123,7 @@ class ConversationViews(FacadePart):
 
     async def conversation(
         self, user_id: str, session_id: str, *, limit: int = 100, cursor: str = "", first_turn: int = 0
-    ) -> ConversationDetail | None:
+    ) -> views.ConversationDetail | None:
         """Return a conversation with the tree of its summaries and a page of its messages, the oldest first.
 
         Args:
@@ -351,12 +149,12 @@ class ConversationViews(FacadePart):
         left = [one for one in messages if (int(one["turn"]), str(one["id"])) > start]
         shown = left[:limit]
         more = cursor_of(int(shown[-1]["turn"]), str(shown[-1]["id"])) if len(left) > limit else None
-        page = MessagePage(items=[_message(value) for value in shown], next_cursor=more, total=len(messages))
+        page = views.MessagePage(items=[_message(value) for value in shown], next_cursor=more, total=len(messages))
         chain = [value for value in values if SUMMARY.matches(value) and value.get("chain")]
         note_action(self.store, user_id, AuditAction.READ, {MESSAGE.name: len(shown)})
-        return ConversationDetail(conversation=_shortened(held), summaries=_trees(chain), messages=page)
+        return views.ConversationDetail(conversation=_shortened(held), summaries=_trees(chain), messages=page)
 
-    async def explain_answer(self, user_id: str, session_id: str, message_id: str) -> AnswerSources | None:
+    async def explain_answer(self, user_id: str, session_id: str, message_id: str) -> views.AnswerSources | None:
         """Return why an answer was given: the memories that stood in its prompt.
 
         Args:
@@ -381,12 +179,25 @@ class ConversationViews(FacadePart):
         at = now()
         items = [shown(found[id_], at) for id_ in used if id_ in found]
         note_action(self.store, user_id, AuditAction.READ, Counter(item.kind for item in items))
-        return AnswerSources(
+        return views.AnswerSources(
             answer=_message(messages[answer]),
             question=None if question is None else _message(question),
             used=items,
             gone=len(used) - len(items),
         )
+
+
+async def _counted(store: BaseStore, user_id: str) -> views.MemoryUsage:
+    items = await everything(store, user_id)
+    kept = [item for item in items if item.namespace[2] in set(MemoryScope)]
+    waiting = [item.value for item in items if PENDING.matches(item.value)]
+    return views.MemoryUsage(
+        kinds=dict(Counter(str(item.value.get("kind", "")) for item in kept)),
+        texts=0,
+        bytes=await asyncio.to_thread(lambda: sum(len(str(item.value).encode("utf-8", "replace")) for item in kept)),
+        waiting=len(waiting),
+        parked=sum(PendingTurn.from_value(value).is_parked for value in waiting),
+    )
 
 
 async def _said_in(store: BaseStore, user_id: str, session_id: str) -> list[dict[str, Any]]:
@@ -399,30 +210,21 @@ def _messages(values: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(said, key=lambda value: (int(value["turn"]), str(value["id"])))
 
 
-def _message(value: Mapping[str, Any]) -> ShownMessage:
-    return ShownMessage(
-        id=str(value["id"]),
-        turn=int(value["turn"]),
-        role=str(value["role"]),
-        speaker=str(value.get("speaker") or ""),
-        text=whole_text(value),
-        said_at=value["created_at"],
-        used=[str(id_) for id_ in value.get("used") or ()],
-        feedback=dict(value.get("feedback") or {}),
-    )
+def _message(value: Mapping[str, Any]) -> views.ShownMessage:
+    return views.ShownMessage(**{"speaker": "", "used": [], "feedback": {}, **value, "text": whole_text(value)})
 
 
-def _shortened(held: HeldConversation) -> HeldConversation:
+def _shortened(held: views.HeldConversation) -> views.HeldConversation:
     return held.model_copy(update={"about": held.about[:_ABOUT_CHARS], "summary": held.summary[:_SUMMARY_CHARS]})
 
 
-def _trees(chain: Sequence[Mapping[str, Any]]) -> list[SummaryTree]:
+def _trees(chain: Sequence[Mapping[str, Any]]) -> list[views.SummaryTree]:
     """Return summaries as trees; each appears once, even if an import forged its sources."""
     known = {str(value["id"]): value for value in chain}
     named = {str(id_) for value in chain for id_ in value.get("source_ids") or () if id_ != value["id"]}
     placed: set[str] = set()
 
-    def tree(value: Mapping[str, Any], depth: int) -> SummaryTree:
+    def tree(value: Mapping[str, Any], depth: int) -> views.SummaryTree:
         placed.add(str(value["id"]))
         below = [known[id_] for id_ in map(str, value.get("source_ids") or ()) if id_ in known]
         children = [
@@ -430,10 +232,7 @@ def _trees(chain: Sequence[Mapping[str, Any]]) -> list[SummaryTree]:
             for one in sorted(below, key=_span)
             if str(one["id"]) not in placed and depth < _MAX_DEPTH
         ]
-        told = {name: value.get(name) for name in ("first_turn", "last_turn")}
-        return SummaryTree(
-            id=str(value["id"]), level=str(value["level"]), text=str(value["text"]), children=children, **told
-        )
+        return views.SummaryTree(**{**value, "children": children})
 
     roots = [value for value in sorted(chain, key=_span) if str(value["id"]) not in named]
     return [tree(value, 0) for value in roots]

@@ -6,6 +6,7 @@ revision, looks again, and stops.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,11 +15,11 @@ from langgraph.store.base import BaseStore, Item, PutOp
 from react_mem.errors import LegalHoldError
 from react_mem.memory.branches.tree import part_of
 from react_mem.memory.model.kinds import CONCEPT, PROFILE, kind_of
-from react_mem.memory.model.namespaces import META, meta_namespace
+from react_mem.memory.model.namespaces import META, Namespace, meta_namespace
+from react_mem.memory.model.policy import LegalHold
 from react_mem.memory.model.profile_schema import Profile
 from react_mem.memory.model.receipt import Change
-from react_mem.memory.model.records import record_id
-from react_mem.memory.model.retention_settings import LegalHold
+from react_mem.memory.model.records import Ending, record_id
 from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.scopes.profile import values_of
 from react_mem.memory.store.audit.audit_log import ALL, AuditAction, note_action
@@ -27,26 +28,8 @@ from react_mem.memory.store.transactions import transact
 
 _KIND = "hold"
 
-_POINTERS = frozenset(
-    {
-        "source_ids",
-        "withdrawn",
-        "support",
-        "alike",
-        "current",
-        "superseded_by",
-        "valid_to",
-        "retired_at",
-        "ended_by",
-        "end_said_at",
-        "session_id",
-    }
-)
+_POINTERS = frozenset(Ending.model_fields) | {"source_ids", "withdrawn", "support", "alike", "current", "session_id"}
 """Fields that relate a record to others and may change under a hold: they are no content of the record."""
-
-
-def _key(reference: str, session_id: str) -> str:
-    return record_id(_KIND, reference, session_id)
 
 
 class LegalHolds(FacadePart):
@@ -70,7 +53,7 @@ class LegalHolds(FacadePart):
             ValueError: If the reference is empty, longer than 100 characters, or not one printable line.
         """
         wanted = LegalHold(reference=reference, session_id=session_id)
-        place = meta_namespace(user_id), _key(reference, session_id)
+        place = _place(user_id, reference, session_id)
 
         async def step() -> tuple[LegalHold, list[Change]]:
             known = await self.store.aget(*place, refresh_ttl=False)
@@ -93,7 +76,7 @@ class LegalHolds(FacadePart):
         Returns:
             True if there was such a hold.
         """
-        place = meta_namespace(user_id), _key(reference, session_id)
+        place = _place(user_id, reference, session_id)
 
         async def step() -> tuple[bool, list[Change]]:
             known = await self.store.aget(*place, refresh_ttl=False)
@@ -106,6 +89,10 @@ class LegalHolds(FacadePart):
     async def holds(self, user_id: str) -> list[LegalHold]:
         """Return the legal holds on a user and on conversations of theirs, the oldest first."""
         return await holds_on(self.store, user_id)
+
+
+def _place(user_id: str, reference: str, session_id: str) -> tuple[Namespace, str]:
+    return meta_namespace(user_id), record_id(_KIND, reference, session_id)
 
 
 async def holds_on(store: BaseStore, user_id: str) -> list[LegalHold]:
@@ -178,19 +165,10 @@ class HeldRecords:
 
 
 async def check_held(store: BaseStore, user_id: str, items: Iterable[Item], changes: Iterable[Change]) -> None:
-    """Refuse changes to records of an owner that remove content under a legal hold.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        items: The records, as they are.
-        changes: The writes.
-
-    Raises:
-        LegalHoldError: If one of them is held.
-    """
-    kept = [*items]
-    HeldRecords(await holds_on(store, user_id), kept).check(kept, changes)
+    """Refuse changes that remove content under a legal hold, given the records as they are: `LegalHoldError`."""
+    if found := await holds_on(store, user_id):
+        kept = [*items]
+        await asyncio.to_thread(lambda: HeldRecords(found, kept).check(kept, changes))
 
 
 def refuse_held(hold: LegalHold) -> None:

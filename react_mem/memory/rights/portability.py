@@ -45,26 +45,16 @@ from react_mem.memory.work.items import Work, put_work
 VERSION = 1
 _HEADER = {"format": "react-mem memory", "version": VERSION}
 
-_ATTACHMENTS = "attachments"
-"""Name in the place of a scope for a line with an attachment."""
-
-_MAX_DATA = MAX_ATTACHMENT * 2
-"""Characters read of an attachment's data."""
-
-_Line: TypeAlias = tuple[Record, dict[str, Any]]
-"""Record of an export, and its JSON there."""
-
+_ATTACHMENTS = "attachments"  # name in the place of a scope for a line with an attachment
+_MAX_DATA = MAX_ATTACHMENT * 2  # characters read of an attachment's data
+_Line: TypeAlias = tuple[Record, dict[str, Any]]  # record of an export, and its JSON there
 _Place: TypeAlias = tuple[Namespace, str]
 
 Told = Callable[[int, int | None], None]
 """Progress callback: called with the entries done and their total, None where unknown."""
 
-BATCH = 200
-"""Entries of one transaction, at most."""
-
-MAX_PORTION = 50_000
-"""Characters of one transaction, which block the event loop for some 15 ms."""
-
+BATCH = 200  # entries of one transaction, at most
+MAX_PORTION = 50_000  # characters of one transaction, which block the event loop for some 15 ms
 Part = TypeVar("Part")
 
 
@@ -75,11 +65,9 @@ def nobody_listens(_done: int, _total: int | None) -> None:
 def portions(
     parts: Iterable[Part], size: Callable[[Part], int], same: Callable[[Part], Hashable] | None = None
 ) -> Iterator[list[Part]]:
-    """Yield batches of parts in order; a part above the limit is a batch of its own.
+    """Yield batches of parts in order by their characters (`size`); a part above the limit is a batch of its own.
 
-    Args:
-        size: Returns the characters of a part.
-        same: Returns a key that no two parts of a batch may share; None for no such limit.
+    No two parts of a batch have the `same` key, where there is one.
 
     >>> [*portions(["a" * 30_000, "b" * 30_000, "c"], len)] == [["a" * 30_000], ["b" * 30_000, "c"]]
     True
@@ -316,19 +304,12 @@ def _with_what_is_there(line: _Line, there: Collection[str]) -> _Line:
 
 # Turns of imported messages, which a worker extracts from as from any pending turn.
 
-_MAX_NOTE = 600
-_CONTEXT = 2
-"""Characters of a note, and messages of context before a turn, as of any pending turn."""
+_MAX_NOTE = 600  # characters of a note, as of any pending turn
+_CONTEXT = 2  # messages before a turn, likewise
 
 
 def turns_to_read(user_id: str, agent_id: str, messages: Sequence[Message]) -> list[Change]:
-    """Return the writes that note turns for extraction by the worker of an agent.
-
-    Args:
-        user_id: The owner.
-        agent_id: The agent that is to extract facts.
-        messages: The messages, of any conversations; a turn begins with each message of the user.
-    """
+    """Return the writes that note turns, each from a message of the user on, for extraction by an agent's worker."""
     sessions: dict[str, list[Message]] = {}
     for message in messages:
         sessions.setdefault(message.session_id, []).append(message)

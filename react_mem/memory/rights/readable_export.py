@@ -117,13 +117,13 @@ def _item(entry: Mapping[str, Any], texts: Mapping[str, str]) -> str:
     record = entry["record"]
     if PROFILE.matches(record):
         return "".join(_field(name, held) for name, held in record.get("fields", {}).items())
-    past = record.get("current") is False
+    past = " class=past" if record.get("current") is False else ""
     speaker = f"<b>{_html(record['role'])}:</b> " if record.get("role") else ""
-    line = f'{speaker}<span dir="auto"{" class=past" if past else ""}>{_html(text_of_record(entry))}</span>'
     told = told_of_record(record, texts)
     if isinstance(data := record.get("data"), str) and record.get("ref"):
         record = {**record, "data": f"{len(data)} characters of base64"}
-    return f"<li>{line}{_small(told)}{_whole(record)}</li>\n"
+    text = f'<span dir="auto"{past}>{_html(text_of_record(entry))}</span>'
+    return f"<li>{speaker}{text}{_small(told)}{_whole(record)}</li>\n"
 
 
 def _field(name: str, entry: Mapping[str, Any]) -> str:
@@ -161,11 +161,8 @@ _ODD_IN_MARKDOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u206
 
 _SYNTAX = re.compile(r"([\\`*_\[\]<>&#|~$!])")
 
-_BEGINS = re.compile(r"^(-*|\d*)([-+.)])")
-"""Beginning of a line that would begin a list or a rule."""
-
-_SHOWN = 2_000
-"""Characters of a memory in the list; the comment has the whole memory."""
+_BEGINS = re.compile(r"^(-*|\d*)([-+.)])")  # beginning of a line that would begin a list or a rule
+_SHOWN = 2_000  # characters of a memory in the list; the comment has the whole memory
 
 
 def markdown_export(lines: Iterable[str]) -> Iterator[str]:

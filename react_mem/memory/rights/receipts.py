@@ -37,21 +37,11 @@ from react_mem.memory.store.owned import everything, set_aside
 from react_mem.memory.store.transactions import Guard, compare_and_set
 from react_mem.memory.store.vectors import waiting_for_questions
 
-_ASKED = 3
-"""Wordings that every search arm is asked for: each costs an embedding."""
-
-_FOUND = 50
-"""Hits of an arm for each check, many times those of a prompt."""
-
-_PATIENCE = 5.0
-"""Seconds for all checks, since the user waits for the answer."""
-
-_LONG_PATIENCE = 60.0
-"""Seconds where no turn waits, enough for an embedder that is still loading."""
-
-Says = Callable[[Item], bool]
-"""Test whether a record still says the forgotten text."""
-
+_ASKED = 3  # wordings that every search arm is asked for: each costs an embedding
+_FOUND = 50  # hits of an arm for each check, many times those of a prompt
+_PATIENCE = 5.0  # seconds for all checks, since the user waits for the answer
+_LONG_PATIENCE = 60.0  # seconds where no turn waits, enough for an embedder that is still loading
+Says = Callable[[Item], bool]  # test whether a record still says the forgotten text
 log = logging.getLogger(__name__)
 
 
@@ -79,11 +69,7 @@ async def read_again(
 ) -> tuple[Check, ...]:
     """Search for forgotten records in every scope, search arm, link, cache and in the export, one check each.
 
-    Args:
-        says: Returns true if a record still says the forgotten text.
-        asked: Queries for the search arms.
-        more: Further checks, by name.
-        in_turn: Whether a turn may be waiting, which makes the timeout short.
+    The arms are `asked` some queries, and `more` are further checks. If a turn may be waiting, the timeout is short.
     """
     removed = frozenset(gone)
 
@@ -143,12 +129,8 @@ async def _arms(store: BaseStore, user_id: str, hit: Says, asked: Sequence[str])
         recalled = [answer for answer in answers if isinstance(answer, Recall)]
         missing = [cause for answer in recalled for arm, cause in answer.missing.items() if arm in used]
         found = [one.item for answer in recalled for one in answer.found]
-        hits = await asyncio.to_thread(_keys_of, found, hit)
+        hits = await asyncio.to_thread(lambda items: [item.key for item in items if hit(item)], found)
         yield check(f"arm {name}", hits, "; ".join(dict.fromkeys(missing)))
-
-
-def _keys_of(items: Iterable[Item], hit: Says) -> list[str]:
-    return [item.key for item in items if hit(item)]
 
 
 async def _caches(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:

@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -34,14 +34,15 @@ from react_mem.memory.model.kinds import (
     kind_of,
 )
 from react_mem.memory.model.kinds import STATE as FLOW_STATE
-from react_mem.memory.model.namespaces import Namespace, meta_namespace, scope_namespace
+from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.model.profile_schema import Profile, ProfileValue
 from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import now, record_id, with_zone
-from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.rights.erasure import erasing, spoken_in
 from react_mem.memory.rights.facade_part import forget_caches
 from react_mem.memory.rights.forgetting import chains_without
+from react_mem.memory.rights.hidden import Place
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.unsaid import forgotten_changes, index_of, with_value, without_forgotten
 from react_mem.memory.scopes.profile import merged_field, values_of, with_text
@@ -57,182 +58,162 @@ from react_mem.memory.work.items import forgotten_work
 Policies = Mapping[str, RetentionSettings]
 """Retention settings by agent: a record is judged by those of the agent that wrote it."""
 
-_Place = tuple[Namespace, str]
-
 _SINCE = {FACT: "said_at", TASK: "worked_at", PENDING: "created_at", FILE: "modified_at"}
 """Field with the time when a record was last confirmed, where that is not its creation."""
 
-_BOOKKEEPING = (CONVERSATION, CHAIN)
-"""Kinds with one record for each conversation that has a message left."""
-
+_BOOKKEEPING = (CONVERSATION, CHAIN)  # kinds with one record for each conversation that has a message left
 _UNCOUNTED = (PROFILE, CONCEPT, CONVERSATION, CHAIN, FLOW_STATE, PENDING)
 """Kinds with one record for each user, conversation or name: maxima do not count them."""
 
 
-@dataclass(frozen=True)
-class Aged:
-    """Result of retention over all records of an owner; `ended` names the conversations without a message left."""
+class _Aging:
+    """Records of an owner that remain under the policies: at most `most` go, those that depend on them not counted.
 
-    changes: Sequence[Change] = ()
-    removed: Mapping[str, int] = field(default_factory=dict)
-    rewritten: int = 0
-    held: int = 0
-    ended: Sequence[str] = ()
-    said: Mapping[str, Sequence[Item]] = field(default_factory=dict)
-    left: Sequence[Item] = ()
-    more: bool = False
+    `ended` names the conversations without a message left, `held` counts the due records under a hold.
+    """
 
-
-def aged(
-    owned: Sequence[Item], aside: Sequence[Item], policies: Policies, held: HeldRecords, at: datetime, most: int
-) -> Aged:
-    """Return the result of applying the policies: `most` records go at once, not counting those that depend on them."""
-    # of two under one id, in a scope and set aside, the one in the scope says what stands on it
-    items = [*aside, *owned]
-    due = sorted(_due(items, policies, at), key=lambda pair: pair[0])
-    free = [item for _, item in due if held.by(item.key) is None]
-    view = _Remainder(items, policies, held)
-    if held.whole is not None:
-        return view.outcome((), len(due), more=False)
-    first = free
-    if len(free) > most:
-        # no other due record derives from them: one of two messages would lose one, and count as held by the other
-        sources = {part_of(id_) for item in free for id_ in item.value.get("source_ids") or ()}
-        first = ([item for item in free if item.key not in sources] or free)[:most]
-    view.erase({item.key for item in first}, view.outlives)
-    view.without_old_values(at)
-    view.erase(view.unsourced_of(view.ended()), view.outlives)
-    beyond = [id_ for agent in policies for id_ in view.beyond(agent)]
-    view.erase(beyond[:most], view.outlives_elsewhere)
-    ended = view.ended()
-    # of a conversation that went to make room, what is known from it stays
-    view.erase(view.unsourced_of(ended, _BOOKKEEPING), view.outlives_elsewhere)
-    kept = sum(held.by(item.key) is not None for _, item in due)
-    return view.outcome(ended, kept, more=len(free) > most or len(beyond) > most)
-
-
-def _due(items: Iterable[Item], policies: Policies, at: datetime) -> list[tuple[datetime, Item]]:
-    """Return the records older than their agents allow, each with the start of its age."""
-    tasks = {item.key: item for item in items if TASK.matches(item.value)}
-    found: list[tuple[datetime, Item]] = []
-    for item in items:
-        kind = kind_of(item.value)
-        policy = policies.get(str(item.value.get("agent_id")))
-        if policy is None or kind in (PROFILE, CONCEPT, *_BOOKKEEPING):
-            continue
-        age = policy.age(MemoryScope.DIALOG if kind is PENDING else kind.place)
-        dated = tasks.get(str(item.value.get("task_id")), item) if kind is TASK_STEP else item
-        if age is not None and (since := since_of(dated)) < at - age:
-            found.append((since, item))
-    return found
-
-
-def since_of(item: Item) -> datetime:
-    """Return the start of a record's age: its last confirmation or work on it, else its creation."""
-    kind = kind_of(item.value)
-    written = item.value.get(_SINCE.get(kind, "created_at")) or item.value.get("created_at")
-    # the state of a flow is written again under one id
-    return with_zone(item.updated_at if kind is FLOW_STATE or not written else datetime.fromisoformat(str(written)))
-
-
-class _Remainder:
-    """Records of an owner that remain while some are removed."""
-
-    def __init__(self, items: Sequence[Item], policies: Policies, held: HeldRecords) -> None:
-        self._items = items
-        self._policies = policies
-        self._held = held
-        self._left: dict[_Place, Item] = {(item.namespace, item.key): item for item in items}
+    def __init__(
+        self,
+        owned: Sequence[Item],
+        aside: Sequence[Item],
+        policies: Policies,
+        held: HeldRecords,
+        at: datetime,
+        most: int,
+    ) -> None:
+        # of two under one id, in a scope and set aside, the one in the scope says what stands on it
+        self._items = items = [*aside, *owned]
+        self._policies, self._held, self._at = policies, held, at
+        self.left: dict[Place, Item] = {(item.namespace, item.key): item for item in items}
         self._places = {item.key: kind_of(item.value).place for item in items}
         self._gone: set[str] = set()
+        self.ended: list[str] = []
+        self.more = False
+        due = [item for _, item in sorted(self._due(), key=lambda pair: pair[0])]
+        self.held = sum(held.by(item.key) is not None for item in due)
+        if held.whole is None:
+            self._remove([item for item in due if held.by(item.key) is None], most)
+        # of conversations that go on, the summary chains lose what is removed
+        free = [item for item in self.left.values() if held.by(item.key) is None]
+        for change in chains_without(free, {}, self._gone):
+            self._replace((change.namespace, change.key), change.value or {})
+        gone = [item for item in items if (item.namespace, item.key) not in self.left]
+        before = {(item.namespace, item.key): item.value for item in items}
+        less = [item for place, item in self.left.items() if item.value != before.get(place)]
+        self.changes = [PutOp(item.namespace, item.key, None) for item in gone]
+        self.changes += [PutOp(item.namespace, item.key, item.value, index=index_of(item)) for item in less]
+        self.removed = Counter(kind_of(item.value).name or "other" for item in gone)
+        self.rewritten = len(less)
 
-    def outlives(self, value: Mapping[str, Any], source: str) -> bool:
+    def _remove(self, free: Sequence[Item], most: int) -> None:
+        first = free
+        if len(free) > most:
+            # no other due record derives from them: one of two messages would lose one, and count as held by the other
+            sources = {part_of(id_) for item in free for id_ in item.value.get("source_ids") or ()}
+            first = ([item for item in free if item.key not in sources] or free)[:most]
+        self._erase({item.key for item in first}, self._outlives)
+        self._drop_old_values()
+        self._erase(self._unsourced_of(self._ended()), self._outlives)
+        beyond = [id_ for agent in self._policies for id_ in self._beyond(agent)]
+        self._erase(beyond[:most], self._outlives_elsewhere)
+        self.ended = self._ended()
+        # of a conversation that went to make room, what is known from it stays
+        self._erase(self._unsourced_of(self.ended, _BOOKKEEPING), self._outlives_elsewhere)
+        self.more = len(free) > most or len(beyond) > most
+
+    def _policy(self, value: Mapping[str, Any]) -> RetentionSettings:
+        return self._policies.get(str(value.get("agent_id")), RetentionSettings())
+
+    def _replace(self, place: Place, value: Mapping[str, Any]) -> None:
+        self.left[place] = with_value(self.left[place], value)
+
+    def _due(self) -> Iterator[tuple[datetime, Item]]:
+        """Yield the records older than their agents allow, each with the start of its age."""
+        tasks = {item.key: item for item in self._items if TASK.matches(item.value)}
+        for item in self._items:
+            kind = kind_of(item.value)
+            if kind in (PROFILE, CONCEPT, *_BOOKKEEPING):
+                continue
+            age = self._policy(item.value).age(MemoryScope.DIALOG if kind is PENDING else kind.place)
+            dated = tasks.get(str(item.value.get("task_id")), item) if kind is TASK_STEP else item
+            if age is not None and (since := since_of(dated)) < self._at - age:
+                yield since, item
+
+    def _outlives(self, value: Mapping[str, Any], source: str) -> bool:
         """Return true if a record stays without a source: it is held, or its scope has a retention time of its own."""
-        if self._held.by(str(value.get("id"))) is not None:
-            return True
-        policy = self._policies.get(str(value.get("agent_id")))
         place = kind_of(value).place
-        return policy is not None and policy.has(place) and place != self._places.get(part_of(source))
+        is_held = self._held.by(str(value.get("id"))) is not None
+        return is_held or (self._policy(value).has(place) and place != self._places.get(part_of(source)))
 
-    def outlives_elsewhere(self, value: Mapping[str, Any], source: str) -> bool:
+    def _outlives_elsewhere(self, value: Mapping[str, Any], source: str) -> bool:
         """Return true if a record stays although its source went to make room: it is in another scope, or held."""
         if PENDING.matches(value):
             return self._held.by(str(value.get("id"))) is not None
-        return self.outlives(value, source) or kind_of(value).place != self._places.get(part_of(source))
+        return self._outlives(value, source) or kind_of(value).place != self._places.get(part_of(source))
 
-    def erase(self, ids: Collection[str], outlives: Callable[[Mapping[str, Any], str], bool]) -> None:
+    def _erase(self, ids: Collection[str], outlives: Callable[[Mapping[str, Any], str], bool]) -> None:
         """Remove records with all that derives from them alone."""
         if not ids:
             return
-        rest = [item for item in self._left.values() if not PROFILE.matches(item.value)]
+        rest = [item for item in self.left.values() if not PROFILE.matches(item.value)]
         changes = erasing(rest, ids, revives=False, outlives=outlives)
         gone = {change.key for change in changes if change.value is None}
         self._gone |= gone
         for change in changes:
-            place = (change.namespace, change.key)
             if change.value is not None:
                 # of a concept that named two, one may be made anew
-                if place not in self._left:
-                    at = now()
-                    self._left[place] = Item(
-                        value={}, key=change.key, namespace=change.namespace, created_at=at, updated_at=at
-                    )
-                self._left[place] = with_value(self._left[place], change.value)
-        for place in [place for place in self._left if place[1] in gone]:
-            del self._left[place]
+                place, at = (change.namespace, change.key), now()
+                new = Item(value={}, key=change.key, namespace=change.namespace, created_at=at, updated_at=at)
+                self.left.setdefault(place, new)
+                self._replace(place, change.value)
+        self.left = {place: item for place, item in self.left.items() if place[1] not in gone}
 
-    def without_old_values(self, at: datetime) -> None:
+    def _drop_old_values(self) -> None:
         """Remove profile values that are too old or have only removed sources."""
-        for place, item in list(self._left.items()):
+        for place, item in list(self.left.items()):
             if not PROFILE.matches(item.value):
                 continue
             profile = Profile.from_value(item.value)
-            policy = self._policies.get(profile.agent_id, RetentionSettings())
+            policy = self._policy(item.value)
             held = {name: list(values_of(entry)) for name, entry in profile.fields.items()}
-            kept = {
-                name: values
-                for name, all_ in held.items()
-                if (values := [left for one in all_ if (left := self._kept(one, policy, at)) is not None])
-            }
+            left = {name: [one for value in all_ if (one := self._kept(value, policy))] for name, all_ in held.items()}
+            kept = {name: values for name, values in left.items() if values}
             if kept == held:
                 continue
             if not any(value.value for values in kept.values() for value in values):
-                del self._left[place]
+                del self.left[place]
             else:
                 fields = {name: merged_field(values) for name, values in kept.items()}
-                self._left[place] = with_value(
-                    item, with_text(profile.model_copy(update={"fields": fields})).to_value()
-                )
+                self._replace(place, with_text(profile.model_copy(update={"fields": fields})).to_value())
 
-    def _kept(self, value: ProfileValue, policy: RetentionSettings, at: datetime) -> ProfileValue | None:
+    def _kept(self, value: ProfileValue, policy: RetentionSettings) -> ProfileValue | None:
         if any(self._held.by(id_) is not None for id_ in value.source_ids):
             return value
         sources = tuple(id_ for id_ in value.source_ids if part_of(id_) not in self._gone)
         if policy.has(MemoryScope.PROFILE):
             age = policy.age(MemoryScope.PROFILE)
-            stays = age is None or with_zone(value.updated_at) >= at - age
+            stays = age is None or with_zone(value.updated_at) >= self._at - age
         else:
             stays = bool(sources) or not value.source_ids
         return value.model_copy(update={"source_ids": sources}) if stays else None
 
-    def beyond(self, agent: str) -> list[str]:
+    def _beyond(self, agent: str) -> list[str]:
         """Return the records of an agent above its maxima for a user, least recently confirmed or used first."""
         policy = self._policies[agent]
         if policy.max_memories is None and policy.max_bytes is None:
             return []
-        used: dict[str, datetime] = {}
-        for item in self._left.values():
+        at = {item.key: since_of(item) for item in self.left.values()}
+        for item in self.left.values():
             for id_ in item.value.get("used") or ():
-                used[id_] = max(since_of(item), used.get(id_, since_of(item)))
+                at[id_] = max(since_of(item), at.get(id_, since_of(item)))
         counted = [
             item
-            for item in self._left.values()
+            for item in self.left.values()
             if item.value.get("agent_id") == agent
             and kind_of(item.value).place
             and kind_of(item.value) not in _UNCOUNTED
         ]
         # what is held stays, and takes its room
-        at = {item.key: max(since_of(item), used.get(item.key, since_of(item))) for item in counted}
         counted.sort(key=lambda item: (self._held.by(item.key) is None, -at[item.key].timestamp()))
         size = 0
         found: list[str] = []
@@ -243,54 +224,41 @@ class _Remainder:
                 found.append(item.key)
         return found[::-1]
 
-    def ended(self) -> list[str]:
+    def _ended(self) -> list[str]:
         """Return the conversations that lost messages and have none left."""
-        left = {str(item.value.get("session_id")) for item in self._left.values() if MESSAGE.matches(item.value)}
+        left = {str(item.value.get("session_id")) for item in self.left.values() if MESSAGE.matches(item.value)}
         return [one for one in self.said() if one not in left and self._held.session(one) is None]
 
     def said(self) -> dict[str, list[Item]]:
         """Return the removed messages, by conversation."""
         found: dict[str, list[Item]] = {}
         for item in self._items:
-            if MESSAGE.matches(item.value) and (item.namespace, item.key) not in self._left:
+            if MESSAGE.matches(item.value) and (item.namespace, item.key) not in self.left:
                 found.setdefault(str(item.value.get("session_id") or ""), []).append(item)
         return found
 
-    def unsourced_of(self, sessions: Collection[str], kinds: Collection[Kind] = ()) -> list[str]:
-        """Return the records of conversations, of some kinds or all, without a source or retention time."""
+    def _unsourced_of(self, sessions: Collection[str], kinds: Collection[Kind] = ()) -> list[str]:
+        """Return the records of conversations, of some kinds or all, without a source, a hold or a retention time."""
         found = []
-        for item in self._left.values():
+        for item in self.left.values():
             kind, value = kind_of(item.value), item.value
-            if (
-                kind in (PROFILE, CONCEPT)
-                or (kinds and kind not in kinds)
-                or value.get("source_ids")
-                or value.get("session_id") not in sessions
-            ):
+            if kind in (PROFILE, CONCEPT) or (kinds and kind not in kinds) or value.get("source_ids"):
                 continue
-            policy = self._policies.get(str(value.get("agent_id")), RetentionSettings())
-            if (kind in _BOOKKEEPING or not policy.has(kind.place)) and self._held.by(item.key) is None:
+            goes = kind in _BOOKKEEPING or not self._policy(value).has(kind.place)
+            if goes and value.get("session_id") in sessions and self._held.by(item.key) is None:
                 found.append(item.key)
         return found
 
-    def outcome(self, ended: Sequence[str], held: int, *, more: bool) -> Aged:
-        """Return the result, without deleted entries in the summary chains of conversations that go on, unless held."""
-        free = [item for item in self._left.values() if self._held.by(item.key) is None]
-        for change in chains_without(free, {}, self._gone):
-            place = (change.namespace, change.key)
-            self._left[place] = with_value(self._left[place], change.value or {})
-        gone = [item for item in self._items if (item.namespace, item.key) not in self._left]
-        before = {(item.namespace, item.key): item.value for item in self._items}
-        less = [item for place, item in self._left.items() if item.value != before.get(place)]
-        changes: list[Change] = [PutOp(item.namespace, item.key, None) for item in gone]
-        changes += [PutOp(item.namespace, item.key, item.value, index=index_of(item)) for item in less]
-        removed = Counter(kind_of(item.value).name or "other" for item in gone)
-        return Aged(changes, removed, len(less), held, ended, self.said(), [*self._left.values()], more)
+
+def since_of(item: Item) -> datetime:
+    """Return the start of a record's age: its last confirmation or work on it, else its creation."""
+    kind = kind_of(item.value)
+    written = item.value.get(_SINCE.get(kind, "created_at")) or item.value.get("created_at")
+    # the state of a flow is written again under one id
+    return with_zone(item.updated_at if kind is FLOW_STATE or not written else datetime.fromisoformat(str(written)))
 
 
-BATCH = 1_000
-"""Records removed in one write, dependents not counted: a year's backlog blocks nobody."""
-
+BATCH = 1_000  # records removed in one write, dependents not counted: a year's backlog blocks nobody
 _KIND = "aged_thread"
 
 log = logging.getLogger(__name__)
@@ -349,18 +317,15 @@ async def retain(
 ) -> Retained:
     """Remove the records of a user beyond the policies' ages and maxima, a bounded number at a time.
 
-    Args:
-        checkpointer: Without it ended threads stay.
-        policies: The settings of each agent; records of other agents go only with their sources.
-        batch: Records removed in one write, dependents not counted.
+    Without a checkpointer ended threads stay. Records of agents without a policy go only with their sources.
     """
     total, moment = Retained(), at or now()
     most = sys.maxsize if dry_run else batch
 
-    async def step() -> tuple[Aged, list[Change]]:
+    async def step() -> tuple[_Aging, list[Change]]:
         owned, aside = await everything(store, user_id), await set_aside(store, user_id)
         held = await asyncio.to_thread(HeldRecords, await holds_on(store, user_id), [*owned, *aside])
-        found = await asyncio.to_thread(aged, owned, aside, policies, held, moment, most)
+        found = await asyncio.to_thread(_Aging, owned, aside, policies, held, moment, most)
         if not found.changes or dry_run:
             return found, []
         await asyncio.to_thread(held.check, [*owned, *aside], found.changes)
@@ -373,11 +338,10 @@ async def retain(
         with acting(actor, AuditReason.RETENTION):
             done = await transact(store, user_id, step)
             note_action(store, user_id, AuditAction.ERASE, {} if dry_run else done.removed)
-        # of what is held every look tells anew
-        part = Retained(done.removed, done.rewritten, 0, 0, len(done.ended), 0)
-        total += part
-        if dry_run or not done.more or not part.total:
+        total += Retained(done.removed, done.rewritten, conversations=len(done.ended))
+        if dry_run or not done.more or not done.removed:
             break
+    # of what is held every look tells anew
     total += Retained(held=done.held, users=int(bool(total.total)))
     if dry_run:
         return total
@@ -388,13 +352,14 @@ async def retain(
     return total + Retained(threads=await _delete_threads(store, checkpointer, user_id))
 
 
-async def _beside(store: BaseStore, user_id: str, found: Aged, *, with_threads: bool) -> list[Change]:
+async def _beside(store: BaseStore, user_id: str, found: _Aging, *, with_threads: bool) -> list[Change]:
     """Return the writes of bookkeeping, work and notes for the batch of a removal."""
-    changes: list[Change] = [*await silenced(store, user_id, found.left)]
+    changes: list[Change] = [*await silenced(store, user_id, [*found.left.values()])]
     for session in found.ended:
         changes += [*without_marks(user_id, session), *await forgotten_work(store, user_id, session)]
     # an import may name a thread of somebody else's
-    heard = spoken_in(item for session in found.ended for item in found.said[session])
+    said = found.said()
+    heard = spoken_in(item for session in found.ended for item in said[session])
     own = set(heard) if with_threads else set()
     namespace = meta_namespace(user_id)
     for session in sorted(own):
@@ -407,7 +372,7 @@ async def _beside(store: BaseStore, user_id: str, found: Aged, *, with_threads: 
     marks = await thread_marks(store, user_id)
     changes += [PutOp(mark.namespace, mark.key, None) for mark in marks if mark.value.get("thread_id") in own]
     # a thread that goes on has its messages: nobody takes them up again, or shows them to a model
-    still = {session: [item.key for item in items] for session, items in found.said.items() if session not in own}
+    still = {session: [item.key for item in items] for session, items in said.items() if session not in own}
     return [*changes, *await forgotten_changes(store, user_id, still)]
 
 

@@ -21,12 +21,8 @@ from react_mem.memory.language.terms import content_terms
 from react_mem.memory.merging.blocks import caption_of
 
 _HALF = 0.5
-_LEFT = 2
-"""Content words that the rest of a sentence needs at least: fewer say nothing."""
-
-_START = 4
-"""Letters shared by all forms of a word (`memory.language.comparison`)."""
-
+_LEFT = 2  # content words that the rest of a sentence needs at least: fewer say nothing
+_START = 4  # letters shared by all forms of a word (`memory.language.comparison`)
 _WORDS = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
 _JOINTS = " ,;:，；：、–—-"
 _EDGE = ' .,;:!?…。，；：、！？–—-"“”'

@@ -20,21 +20,12 @@ from react_mem.memory.index.recall import is_over
 from react_mem.memory.language.folding import name_key
 from react_mem.memory.language.line_breaks import quotes
 from react_mem.memory.merging.doubts import doubts_of, others_of
+from react_mem.memory.model import views
 from react_mem.memory.model.identity import OUTSIDE
-from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONCEPT, FACT, KINDS, MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact, now
-from react_mem.memory.model.shown import (
-    SHOWN_CHARS,
-    MemoryDetail,
-    MemoryItem,
-    MemoryLink,
-    MemoryPage,
-    MemorySource,
-    MemoryUse,
-    MemoryVersion,
-)
 from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.store.audit.audit_log import AuditAction, note_action
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, listed, revision_of
@@ -69,8 +60,7 @@ def read_cursor(cursor: str, *kinds: type) -> tuple[Any, ...]:
 
 # Topics of facts: whom they are about, the names in them, and the themes that they share with others.
 
-MOST_TOPICS = 8
-"""Topics listed of a fact: those with the most facts."""
+MOST_TOPICS = 8  # topics listed of a fact: those with the most facts
 
 
 async def _topics_of_facts(
@@ -109,27 +99,13 @@ def topics_in(about: Mapping[str, str], concepts: Iterable[Mapping[str, Any]]) -
     return {id_: list(topics.values())[:MOST_TOPICS] for id_, topics in found.items()}
 
 
-State = Literal["current", "past", "all"]
-"""State of the listed memories: believed, no longer believed, or both."""
-
-MAX_PAGE = 200
-"""Memories on a page, at most."""
-
-_ROUNDS = 50
-"""Queries for one page, at most, where many listed records are filtered out."""
-
-_VERSIONS = 50
-"""Facts followed back, and forward, from one."""
-
-_SOURCES = 100
-"""Source messages shown of a memory: the latest."""
-
-_LINKED = 100
-"""Linked and derived memories shown of one: the strongest links."""
-
-_ANSWERS = 1_000
-"""Latest messages searched for the answers that used a memory."""
-
+State = Literal["current", "past", "all"]  # state of the listed memories: believed, no longer believed, or both
+MAX_PAGE = 200  # memories on a page, at most
+_ROUNDS = 50  # queries for one page, at most, where many listed records are filtered out
+_VERSIONS = 50  # facts followed back, and forward, from one
+_SOURCES = 100  # source messages shown of a memory: the latest
+_LINKED = 100  # linked and derived memories shown of one: the strongest links
+_ANSWERS = 1_000  # latest messages searched for the answers that used a memory
 _MADE_OF = frozenset({LinkKind.SUPPORT, LinkKind.SUMMARIZATION, LinkKind.MILESTONE})
 
 
@@ -148,7 +124,7 @@ class MemoryViews(FacadePart):
         limit: int = 50,
         cursor: str = "",
         with_topics: bool = False,
-    ) -> MemoryPage:
+    ) -> views.MemoryPage:
         """Return a page of a user's memories, regardless of the policy, the latest first.
 
         A write between two pages neither repeats nor hides a memory on the following ones.
@@ -179,7 +155,13 @@ class MemoryViews(FacadePart):
             session_id=session_id,
             origins=list(origins) or None,
         )
-        behind = _behind(user_id, cursor) if cursor else None
+        behind = None
+        if cursor:
+            placed, scope, key = read_cursor(cursor, str, str, str)
+            if scope not in set(MemoryScope):
+                raise ValueError(_NONE)
+            # always within the owner's records
+            behind = ListPlace(placed, ".".join(scope_namespace(user_id, scope)), key)
         size, at = min(limit, MAX_PAGE), now()
         meant: list[tuple[ListPlace, Item]] = []
         found = Listed([], 0, False)
@@ -197,7 +179,7 @@ class MemoryViews(FacadePart):
             topics = await _topics_of_facts(self.store, user_id, {item.key: item.value for _, item in within})
             items = [item.model_copy(update={"topics": topics.get(item.id, [])}) for item in items]
         note_action(self.store, user_id, AuditAction.READ, Counter(item.kind for item in items))
-        return MemoryPage(
+        return views.MemoryPage(
             items=items,
             # a scope is the last part of its place
             next_cursor=cursor_of(last.at, last.prefix.rpartition(".")[2], last.key) if more and last else None,
@@ -205,7 +187,7 @@ class MemoryViews(FacadePart):
             revision=revision,
         )
 
-    async def find(self, user_id: str, id_: str) -> MemoryItem | None:
+    async def find(self, user_id: str, id_: str) -> views.MemoryItem | None:
         """Return one memory, whole; None where the user has no such memory.
 
         Args:
@@ -215,7 +197,7 @@ class MemoryViews(FacadePart):
         item = (await records_by_id(self.store, user_id, [id_])).get(id_)
         return None if item is None else shown(item, now(), most=None)
 
-    async def explain(self, user_id: str, id_: str) -> MemoryDetail | None:
+    async def explain(self, user_id: str, id_: str) -> views.MemoryDetail | None:
         """Return a memory with its explanation: earlier versions, source messages, derived memories, links and uses.
 
         Args:
@@ -230,9 +212,9 @@ class MemoryViews(FacadePart):
         if item is None:
             return None
         at = now()
-        links, used, doubts = await asyncio.gather(
-            reader(store, user_id)([id_]), _used(store, user_id, id_), _doubts(store, user_id, item)
-        )
+        links, used = await asyncio.gather(reader(store, user_id)([id_]), _used(store, user_id, id_))
+        doubted = FACT.matches(item.value) and item.value.get("doubts")
+        others_told = await others_of(store, user_id, {id_: item.value}) if doubted else {}
         linked = links[id_].edges.values() if id_ in links else ()
         edges = sorted(linked, key=lambda edge: (-strength(edge), edge.at, edge.to))[:_LINKED]
         # of a part of a message, the message
@@ -247,24 +229,26 @@ class MemoryViews(FacadePart):
         derived = {edge.to: shown(others[edge.to], at) for edge in made if edge.to in others}
         memory = shown(item, at, most=None)
         note_action(store, user_id, AuditAction.READ, {memory.kind: 1})
-        return MemoryDetail(
+        return views.MemoryDetail(
             memory=memory,
             history=versions,
             provenance=_provenance(item.value, sources, others),
             derived=list(derived.values()),
             links=[
-                MemoryLink(relation=edge.kind.value, direction=edge.direction.value, memory=shown(others[edge.to], at))
+                views.MemoryLink(
+                    relation=edge.kind.value, direction=edge.direction.value, memory=shown(others[edge.to], at)
+                )
                 for edge in rest
                 if edge.to in others
             ],
-            doubts=doubts,
+            doubts=list(doubts_of(item.value, others_told)) if doubted else [],
             used=used,
         )
 
 
-def shown(item: Item, at: datetime, most: int | None = SHOWN_CHARS) -> MemoryItem:
+def shown(item: Item, at: datetime, most: int | None = views.SHOWN_CHARS) -> views.MemoryItem:
     """Return the view of a stored memory."""
-    return MemoryItem.of(item.namespace[2], item.key, item.value, at, updated_at=item.updated_at, most=most)
+    return views.MemoryItem.of(item.namespace[2], item.key, item.value, at, updated_at=item.updated_at, most=most)
 
 
 def _is_meant(value: Mapping[str, Any], state: State, origins: Sequence[str], at: datetime) -> bool:
@@ -272,14 +256,6 @@ def _is_meant(value: Mapping[str, Any], state: State, origins: Sequence[str], at
         return False
     past = value.get("current") is False or is_over(value, at)
     return state == "all" or past is (state == "past")
-
-
-def _behind(user_id: str, cursor: str) -> ListPlace:
-    """Return the place that a cursor names, always within the owner's records."""
-    at, scope, key = read_cursor(cursor, str, str, str)
-    if scope not in set(MemoryScope):
-        raise ValueError(_NONE)
-    return ListPlace(at, ".".join(scope_namespace(user_id, scope)), key)
 
 
 async def records_by_id(store: BaseStore, user_id: str, ids: Iterable[str]) -> dict[str, Item]:
@@ -290,8 +266,10 @@ async def records_by_id(store: BaseStore, user_id: str, ids: Iterable[str]) -> d
     return {item.key: item for item in found if item is not None}
 
 
-def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mapping[str, Item]) -> list[MemorySource]:
-    told: list[MemorySource] = []
+def _provenance(
+    value: Mapping[str, Any], sources: Sequence[str], others: Mapping[str, Item]
+) -> list[views.MemorySource]:
+    told: list[views.MemorySource] = []
     for id_ in sources:
         item = others.get(id_)
         if item is not None and MESSAGE.matches(item.value):
@@ -299,23 +277,23 @@ def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mappin
         elif item is None and FACT.matches(value) and (session := value.get("session_id")) in OUTSIDE:
             words = _wordings(value, id_)[0]
             told.append(
-                MemorySource(
+                views.MemorySource(
                     id=id_, session_id=session, said_at=value.get("said_at"), role="user", text=words, quote=words
                 )
             )
     return sorted(told, key=lambda source: str(source.said_at))
 
 
-def source_of(id_: str, value: Mapping[str, Any], wordings: Iterable[str]) -> MemorySource:
+def source_of(id_: str, value: Mapping[str, Any], wordings: Iterable[str]) -> views.MemorySource:
     """Return the view of a source message, with the first of these wordings that it contains as the quote."""
     said = whole_text(value)
-    return MemorySource(
+    return views.MemorySource(
         id=id_,
         session_id=str(value["session_id"]),
         turn=value.get("turn"),
         said_at=value["created_at"],
         role=str(value["role"]),
-        text=said[:SHOWN_CHARS],
+        text=said[: views.SHOWN_CHARS],
         quote=next((words for words in wordings if words and quotes(said, words)), ""),
     )
 
@@ -326,7 +304,7 @@ def _wordings(value: Mapping[str, Any], source: str) -> list[str]:
     return [words for words in (*own, str(value.get("quote") or ""), str(value.get("text") or "")) if words] or [""]
 
 
-async def _history(store: BaseStore, user_id: str, item: Item, edges: Sequence[Edge]) -> list[MemoryVersion]:
+async def _history(store: BaseStore, user_id: str, item: Item, edges: Sequence[Edge]) -> list[views.MemoryVersion]:
     """Return the versions of a fact and of its predecessors and successors, the oldest first."""
     if not FACT.matches(item.value):
         return []
@@ -360,17 +338,17 @@ def _replaced(edges: Iterable[Edge]) -> list[str]:
     ]
 
 
-def _versions(fact: Fact) -> list[MemoryVersion]:
+def _versions(fact: Fact) -> list[views.MemoryVersion]:
     """Return the periods in which a fact was believed, and its other wordings."""
     since = fact.valid_from or fact.created_at
     told = [
-        MemoryVersion(id=fact.id, text=one.text, since=one.said_at, why="reworded")
+        views.MemoryVersion(id=fact.id, text=one.text, since=one.said_at, why="reworded")
         for one in fact.wordings
         # what nobody is known to say so is told as what it took the place of
         if one.text != fact.text and one.source_ids
     ]
     for lapse in fact.lapses:
-        told.append(MemoryVersion(id=fact.id, text=fact.text, since=since, until=lapse.since, why="set aside"))
+        told.append(views.MemoryVersion(id=fact.id, text=fact.text, since=since, until=lapse.since, why="set aside"))
         since = lapse.until
     until = fact.valid_to or (None if fact.current else fact.retired_at)
     why: Literal["believed", "replaced", "ended", "over"] = "believed"
@@ -378,21 +356,15 @@ def _versions(fact: Fact) -> list[MemoryVersion]:
         why = "replaced" if fact.superseded_by else "ended" if fact.ended_by else "over"
     elif is_over(fact.to_value(), now()):
         why = "over"
-    return [*told, MemoryVersion(id=fact.id, text=fact.text, since=since, until=until, why=why)]
+    return [*told, views.MemoryVersion(id=fact.id, text=fact.text, since=since, until=until, why=why)]
 
 
-async def _doubts(store: BaseStore, user_id: str, item: Item) -> list[MemoryDoubt]:
-    if not FACT.matches(item.value) or not item.value.get("doubts"):
-        return []
-    return list(doubts_of(item.value, await others_of(store, user_id, {item.key: item.value})))
-
-
-async def _used(store: BaseStore, user_id: str, id_: str) -> list[MemoryUse]:
+async def _used(store: BaseStore, user_id: str, id_: str) -> list[views.MemoryUse]:
     """Return the answers with a memory in their prompt, among the latest messages."""
     said = {"kind": MESSAGE.name}
     found = await store.asearch(MESSAGE.namespace(user_id), filter=said, limit=_ANSWERS, refresh_ttl=False)
     uses = [
-        MemoryUse(session_id=str(item.value["session_id"]), message_id=item.key, at=item.value["created_at"])
+        views.MemoryUse(session_id=str(item.value["session_id"]), message_id=item.key, at=item.value["created_at"])
         for item in found
         if id_ in (item.value.get("used") or ())
     ]

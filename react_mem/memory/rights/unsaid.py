@@ -19,16 +19,17 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.language.standing import kind_of_standing
 from react_mem.memory.language.statements import sentences
 from react_mem.memory.merging.blocks import captions_in
-from react_mem.memory.model.kinds import EPISODE, FACT, FILE, MESSAGE, PENDING, SUMMARY, WhenUnsaid, kind_of
+from react_mem.memory.model.kinds import EPISODE, FACT, FILE, MESSAGE, PENDING, PROFILE, SUMMARY, WhenUnsaid, kind_of
 from react_mem.memory.model.namespaces import ABANDONED, meta_namespace
+from react_mem.memory.model.profile_schema import Profile, ProfileValue
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Fact, Message, record_id
 from react_mem.memory.rights.saying import Sayings, contains, led_without, same, shown_without, texts_in
+from react_mem.memory.scopes.profile import values_of
 
 Value = dict[str, Any]
 
-_BORNE_OUT = 0.5
-"""Share of a sentence's words that the remaining sources must contain: otherwise the sentence goes too."""
+_BORNE_OUT = 0.5  # share of a sentence's words that the remaining sources must contain: otherwise the sentence goes too
 
 
 class Unsaid:
@@ -66,12 +67,13 @@ class Unsaid:
         for fact in others:
             for id_ in _said_in(fact):
                 self._standing.setdefault(id_, []).append(fact.text)
+        self._said_before = {item.key: whole_text(item.value) for item in messages}
         self.left: dict[str, str] = {item.key: self._said(item) for item in messages}
         """Redacted texts of the messages."""
         self.cut = {
             item.key
             for item in messages
-            if self.left[item.key] != whole_text(item.value) or self._is_captioned(item.value)
+            if self.left[item.key] != self._said_before[item.key] or self._is_captioned(item.value)
         }
         """Messages that are shortened or emptied."""
         self.erased |= {id_ for id_ in self.cut if not self.left[id_]}
@@ -107,6 +109,9 @@ class Unsaid:
 
     def is_said(self, item: Item) -> bool:
         """Return true if a stored record states the forgotten facts."""
+        if PROFILE.matches(item.value):
+            fields = Profile.from_value(item.value).fields
+            return any(self._is_told(name, one.value) for name, entry in fields.items() for one in values_of(entry))
         if self._is_noted(item):
             return True
         if MESSAGE.matches(item.value):
@@ -120,17 +125,20 @@ class Unsaid:
             return True
         return self.value(item) != item.value
 
-    def is_told(self, field: str, value: str) -> bool:
+    def is_unsaid(self, field: str, value: ProfileValue, source: str) -> bool:
+        """Return true if a source no longer states the value of a profile field."""
+        if self._is_told(field, value.value):
+            return True
+        if source not in self.cut:
+            return False
+        return share(value.value, [self._said_before[source]]) == 1 and share(value.value, [self.left[source]]) < 1
+
+    def _is_told(self, field: str, value: str) -> bool:
         """Return true if the value of a profile field states them."""
         if self._sayings.tell(f"{field}: {value}"):
             return True
         # it is a word of the facts, and none that the user says otherwise
         return any(share(value, [text]) == 1 for text in self._texts) and self._sayings.hint(f"{field}: {value}")
-
-    def is_cut_from(self, value: str, item: Item) -> bool:
-        """Return true if a message supported a value before its redaction and no longer does."""
-        after = self.left.get(item.key, "")
-        return share(value, [whole_text(item.value)]) == 1 and share(value, [after]) < 1
 
     def _is_captioned(self, value: Value) -> bool:
         """Return true if a caption in a message's content states the facts."""
@@ -264,13 +272,10 @@ def _without(text: str, goes: Callable[[str], bool]) -> str:
 def _lines_without(text: str, goes: Callable[[str], bool]) -> str:
     left: list[str] = []
     for line in text.splitlines(keepends=True):
-        parts = sentences(line)
-        kept = [sentence for sentence in parts if not goes(sentence)]
-        if len(kept) == len(parts):
-            left.append(line)
-        elif kept:
-            start, end = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
-            left.append(f"{start}{' '.join(kept)}{end}")
+        kept = _without(line, goes)
+        if kept and kept is not line:
+            kept = f"{line[: len(line) - len(line.lstrip())]}{kept}{line[len(line.rstrip()) :]}"
+        left.append(kept)
     return "".join(left)
 
 

@@ -35,7 +35,7 @@ from react_mem.memory.model.records import (
     with_zone,
     written_in,
 )
-from react_mem.memory.model.shown import HeldConversation
+from react_mem.memory.model.views import HeldConversation
 from react_mem.memory.scopes.scope import SPARE, ScopeStore, created_at
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.conversation_listing import ConversationPlace, PlacedConversation

@@ -17,7 +17,7 @@ from react_mem.memory.model.kinds import EXPERIENCE, MESSAGE, OUTCOME
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Record, now
-from react_mem.memory.model.skills import MS, StepExperience, TurnOutcome, as_step
+from react_mem.memory.model.states import MS, StepExperience, TurnOutcome, as_step
 from react_mem.memory.scopes.scope import ScopeStore, model_of
 from react_mem.memory.work.items import Work, announce, put_work, upkeep
 

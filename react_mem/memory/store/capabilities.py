@@ -12,12 +12,13 @@ from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.namespaces import Namespace
 
 if TYPE_CHECKING:
+    from react_mem.memory.model.receipt import Check
     from react_mem.memory.store.audit.audit_log import AuditLog
     from react_mem.memory.store.calibration import Calibration
     from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
     from react_mem.memory.store.embeddings import EmbeddingModel
     from react_mem.memory.store.keys.key_ring import KeyRing
-    from react_mem.memory.store.left_traces import Traces, TracesFound
+    from react_mem.memory.store.left_traces import Traces
     from react_mem.memory.store.listing import Listed, ListPlace, Wanted
     from react_mem.memory.store.owned import OwnedPage
     from react_mem.memory.store.room import Stored
@@ -89,7 +90,7 @@ class StoreCapabilities:
     async def ameasure(self, user_id: str) -> Stored | None:
         """Return the size of an owner's memory."""
 
-    async def atraces(self, traces: Traces) -> list[TracesFound] | None:
+    async def atraces(self, traces: Traces) -> list[Check] | None:
         """Return the rows of an erased record in each table, and the tables that were not read."""
 
     async def amake_up_vectors(self, namespace: Namespace = ()) -> int:

@@ -16,6 +16,7 @@ from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
+from react_mem.memory.model.receipt import Check
 from react_mem.memory.store.distribution import is_distributed
 from react_mem.memory.store.thread_owners import OWNER_OF_THREAD
 
@@ -103,19 +104,7 @@ class Traces:
         return _patterns([*(named if self.whole else []), *self.threads, *phrases(self.said)])
 
 
-@dataclass(frozen=True)
-class TracesFound:
-    """Number of rows in a place with traces of erased data.
-
-    `name` starts with `unread`, and `problem` is the reason, if the place was not searched.
-    """
-
-    name: str
-    rows: int = 0
-    problem: str = ""
-
-
-async def find_traces(conn: AsyncConnection[DictRow], traces: Traces) -> list[TracesFound]:
+async def find_traces(conn: AsyncConnection[DictRow], traces: Traces) -> list[Check]:
     """Search every row of every table, and the planner's statistics, for traces of erased data.
 
     Rows of other owners and threads do not count: they may well have the same text. The connection is in
@@ -140,12 +129,12 @@ async def find_traces(conn: AsyncConnection[DictRow], traces: Traces) -> list[Tr
         "rows of other owners": "they may well say the same",
         "files": "space that deleted rows left, the write-ahead log, backups",
     }
-    return [*found, *(TracesFound(f"unread {name}", 0, why) for name, why in limits.items() if why)]
+    return [*found, *(Check(name=f"unread {name}", problem=why) for name, why in limits.items() if why)]
 
 
 async def _nobodys_threads(
     conn: AsyncConnection[DictRow], tables: Sequence[DictRow], traces: Traces
-) -> tuple[list[str], list[TracesFound]]:
+) -> tuple[list[str], list[Check]]:
     """Return the threads without an owner, which are searched for removed texts alone, and a remark about them."""
     threads: list[str] = []
     places = {(table["schema"], table["name"]) for table in tables}
@@ -159,15 +148,15 @@ async def _nobodys_threads(
         try:
             rows = await _rows(conn, query, {"threads": list(traces.threads)})
         except Error as error:
-            return [], [TracesFound("unread threads", 0, f"those that name nobody: {type(error).__name__}")]
+            return [], [Check(name="unread threads", problem=f"those that name nobody: {type(error).__name__}")]
         threads += [row["thread_id"] for row in rows]
     if len(threads) > _MAX_THREADS:
-        return [], [TracesFound("unread threads", 0, f"more than {_MAX_THREADS} that name nobody")]
+        return [], [Check(name="unread threads", problem=f"more than {_MAX_THREADS} that name nobody")]
     remark = f"{len(threads)} that name nobody: looked through for what was said, which sealed ones do not show"
-    return threads, [TracesFound("unread threads", 0, remark)] if threads else []
+    return threads, [Check(name="unread threads", problem=remark)] if threads else []
 
 
-async def _in_statistics(conn: AsyncConnection[DictRow], traces: Traces) -> list[TracesFound]:
+async def _in_statistics(conn: AsyncConnection[DictRow], traces: Traces) -> list[Check]:
     """Search the planner's statistics, and renew those with traces."""
     asked = {"exact": [*traces.threads, *traces.keys], "patterns": _patterns(phrases(traces.said))}
     if traces.whole:
@@ -183,9 +172,9 @@ async def _in_statistics(conn: AsyncConnection[DictRow], traces: Traces) -> list
             with suppress(Error):
                 await conn.execute(SQL("ANALYZE {} ({})").format(Identifier(*place[:2]), Identifier(place[2])))
         rows = len(await _rows(conn, SQL(_STATISTICS), asked))
-        found = [TracesFound("table pg_stats", rows)]
+        found = [Check(name="table pg_stats", hits=rows)]
     except Error as error:
-        found = [TracesFound("table pg_stats", 0, type(error).__name__)]
+        found = [Check(name="table pg_stats", problem=type(error).__name__)]
     if await is_distributed(conn):
         found.append(await _counted(conn, "table pg_stats of the nodes", SQL(_STATISTICS_OF_NODES), asked))
     return found
@@ -197,12 +186,12 @@ async def _rows(conn: AsyncConnection[DictRow], query: SQL | Composed, values: A
         return await (await conn.execute(query, values)).fetchall()
 
 
-async def _counted(conn: AsyncConnection[DictRow], name: str, query: SQL | Composed, values: Any) -> TracesFound:
+async def _counted(conn: AsyncConnection[DictRow], name: str, query: SQL | Composed, values: Any) -> Check:
     try:
         [row] = await _rows(conn, query, values)
     except Error as error:
-        return TracesFound(name, 0, type(error).__name__)
-    return TracesFound(name, row["rows"])
+        return Check(name=name, problem=type(error).__name__)
+    return Check(name=name, hits=row["rows"])
 
 
 def _asked(

@@ -42,13 +42,14 @@ from react_mem.errors import EmbeddingUnavailable, SealError
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of
+from react_mem.memory.model.receipt import Check
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.audit.audit_log import AuditLog, note_writes
 from react_mem.memory.store.calibration import Calibration, MeasuredScale
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.large_namespaces import NamespaceIndexes
-from react_mem.memory.store.left_traces import Traces, TracesFound, find_traces
+from react_mem.memory.store.left_traces import Traces, find_traces
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_reads import OwnerReads
@@ -291,7 +292,7 @@ class MemoryStore(OwnerReads, AsyncPostgresStore):
             self.embedding.recent.clear()
         return erased
 
-    async def atraces(self, traces: Traces) -> list[TracesFound]:
+    async def atraces(self, traces: Traces) -> list[Check]:
         """Return the rows that each table still has of an erased record."""
         # where all of an owner is erased, their key is gone too
         if key := (await self.codec.keys([traces.owner])).get(traces.owner):

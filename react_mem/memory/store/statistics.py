@@ -11,8 +11,8 @@ from psycopg.rows import DictRow
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import KINDS
 from react_mem.memory.model.namespaces import PENDING, ROOT, decode, owner_namespace
-from react_mem.memory.model.shown import MemoryUsage, QueueHealth
 from react_mem.memory.model.states import MAX_FAILURES
+from react_mem.memory.model.views import MemoryUsage, QueueHealth
 from react_mem.memory.store.migrations import table_exists
 from react_mem.memory.store.row_security import Connection
 

@@ -32,7 +32,7 @@ from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message, fact_id, now
-from react_mem.memory.model.shown import MemoryItem
+from react_mem.memory.model.views import MemoryItem
 from react_mem.memory.rights.feedback import check_told, own_statements
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.stored_text import storable

@@ -24,7 +24,7 @@ from react_mem.graphs.planner_worker import FLOW, build_graph
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.skills import StepExperience
+from react_mem.memory.model.states import StepExperience
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread
 from tests.support.scripted_model import ScriptedModel

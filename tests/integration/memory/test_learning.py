@@ -25,7 +25,7 @@ from react_mem.graphs.smart_buyer import CATALOGUE, FLOW, build_graph
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.skill_life import is_withheld
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.model.states import Skill
 from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.store.embeddings import EmbeddingModel

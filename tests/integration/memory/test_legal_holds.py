@@ -106,7 +106,7 @@ async def test_a_hold_that_is_set_while_somebody_forgets_stops_it(
 
     if not capabilities(memory.store).guards:
         pytest.skip("of one process, whose steps queue")
-    monkeypatch.setattr("react_mem.memory.rights.forgetting.holds_on", set_behind)
+    monkeypatch.setattr("react_mem.memory.rights.holds.holds_on", set_behind)
     with pytest.raises(LegalHoldError):
         await memory.forget("dan", fact)
     assert fact in await state(memory.store, "dan")

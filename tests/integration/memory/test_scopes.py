@@ -18,7 +18,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import ProfileValue
 from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import now
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.model.states import Skill
 from react_mem.memory.scopes import steps_to_experience
 from tests.integration.memory.conftest import Open
 from tests.support.retiring import retire

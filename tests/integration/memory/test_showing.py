@@ -23,8 +23,8 @@ from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.receipt import delete, put
 from react_mem.memory.model.records import Fact, Message, now
-from react_mem.memory.model.shown import MemoryPage
-from react_mem.memory.model.skills import TurnOutcome
+from react_mem.memory.model.states import TurnOutcome
+from react_mem.memory.model.views import MemoryPage
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.write.remembering import REMEMBERED, remember
 from tests.integration.memory.test_scopes import fill

@@ -22,8 +22,7 @@ from react_mem.graphs.memory_api.context_api import HIDDEN
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Summary
-from react_mem.memory.model.skills import Skill
-from react_mem.memory.model.states import PendingTurn
+from react_mem.memory.model.states import PendingTurn, Skill
 from react_mem.memory.write.remembering import remember
 from tests.integration.rest.conftest import ANN, BOB
 from tests.support.rest import client_as

@@ -24,7 +24,7 @@ from react_mem.memory.maintenance.runner import RetentionRounds
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.retention_settings import RetentionSettings
+from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.opening import open_memory
 from react_mem.memory.rights import retention
 from react_mem.memory.rights.retention import retain

@@ -19,8 +19,7 @@ from react_mem.memory.maintenance.queue import WorkQueue
 from react_mem.memory.maintenance.runner import Outcome
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.namespaces import WORK, work_namespace
-from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.retention_settings import RetentionSettings
+from react_mem.memory.model.policy import MemoryPolicy, RetentionSettings
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.searches import Target, search_statement
 from react_mem.memory.work.items import Work, put_work

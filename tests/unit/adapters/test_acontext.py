@@ -13,7 +13,7 @@ from react_mem.integrations import AcontextSkills
 from react_mem.integrations.skills.skill_files import read_skills, skill_name, write_skill
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.model.states import Skill
 from tests.contract.conftest import memory_store
 from tests.support.acontext_server import AcontextServer
 from tests.support.services import service

@@ -15,7 +15,7 @@ from react_mem.integrations.skills.skill_folders import MAX_FILES
 from react_mem.memory import MemoryFacade, MemoryScope
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.model.states import Skill
 from tests.contract.conftest import memory_store
 
 REFUND = {

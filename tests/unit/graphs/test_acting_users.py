@@ -38,7 +38,7 @@ def test_what_a_route_does_is_a_users(
     for name in ("forget", "forget_said", "feedback"):
         monkeypatch.setattr(MemoryFacade, name, acted)
     monkeypatch.setattr(conversations_api, "conclude_soon", acted)
-    monkeypatch.setattr(chat_summary_route, "the_summarizer", acted)
+    monkeypatch.setattr(chat_summary_route, "loaded_for", acted)
     answer = client_of(router, InMemoryStore(), NOBODY).post(path, json={"user_id": "ann", **body})
     assert answer.status_code == 404
     assert seen == [(AuditActor.USER, AuditReason.REQUEST)]

@@ -19,6 +19,7 @@ from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.graph.links import links_of
 from react_mem.memory.model.kinds import FACT, MESSAGE, PROFILE, kind_of
 from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.model.profile_schema import Profile, ProfileField
 from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import (
@@ -31,9 +32,7 @@ from react_mem.memory.model.records import (
     now,
     record_id,
 )
-from react_mem.memory.model.retention_settings import RetentionSettings
-from react_mem.memory.model.skills import StepExperience
-from react_mem.memory.model.states import Conversation
+from react_mem.memory.model.states import Conversation, StepExperience
 from react_mem.memory.rights.retention import retain
 from react_mem.memory.store.owned import everything
 from react_mem.memory.work.items import Work, put_work

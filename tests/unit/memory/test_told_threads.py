@@ -12,8 +12,8 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.model.identity import Identity
+from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.model.records import now
-from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.rights.retention import retain
 from react_mem.memory.write.lifecycle import AgentMemory
 from react_mem.memory.write.told_conversation import ClientMessage, store_told

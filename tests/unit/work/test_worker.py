@@ -18,7 +18,7 @@ from react_mem.memory.maintenance.queue import WorkQueue
 from react_mem.memory.maintenance.runner import Outcome
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.namespaces import work_namespace
-from react_mem.memory.model.retention_settings import RetentionSettings
+from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.store.priority import FRONT, Front, is_behind
 from react_mem.memory.work.items import Work, announce, put_work
 

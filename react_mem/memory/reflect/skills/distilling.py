@@ -11,7 +11,7 @@ from typing import Any
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.calls import ModelQuestion, as_lines, objects, strings
-from react_mem.memory.model.skills import Skill, ToolUse
+from react_mem.memory.model.states import Skill, ToolUse
 from react_mem.memory.reflect.driver import Checked
 from react_mem.memory.reflect.skills.skill_drafts import (
     MAX_CHARS,

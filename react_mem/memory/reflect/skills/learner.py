@@ -23,7 +23,7 @@ from react_mem.memory.merging.skill_life import (
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import OUTCOME, SKILL
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.model.skills import Skill, TurnOutcome, Worths
+from react_mem.memory.model.states import Skill, TurnOutcome, Worths
 from react_mem.memory.reflect.driver import Asked, Gathered, Report, Strategy
 from react_mem.memory.reflect.skills.distilling import distil, find, question_about
 from react_mem.memory.reflect.skills.skill_drafts import (

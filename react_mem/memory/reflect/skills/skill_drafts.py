@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.skills import Skill, StepExperience
+from react_mem.memory.model.states import Skill, StepExperience
 from react_mem.memory.scopes.experience import LoggedTurn
 
 if TYPE_CHECKING:

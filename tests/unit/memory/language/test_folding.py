@@ -16,7 +16,7 @@ from react_mem.memory.language.comparison import Vocabulary
 from react_mem.memory.language.folding import fold, spelling, unmarked
 from react_mem.memory.language.terms import content_terms as telling
 from react_mem.memory.language.times.vocabulary import for_times
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.model.states import Skill
 from react_mem.memory.write.customers import Customer, in_columns
 
 ROOT = Path(folding.__file__).parents[2]

@@ -20,7 +20,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import now
-from react_mem.memory.model.skills import Skill, Worths
+from react_mem.memory.model.states import Skill, Worths
 from react_mem.memory.opening import open_memory
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.skills.learner import Learning, record_turn

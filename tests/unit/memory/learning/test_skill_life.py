@@ -21,7 +21,7 @@ from react_mem.memory.merging.skill_life import (
     promise,
     worth,
 )
-from react_mem.memory.model.skills import Skill, ToolUse
+from react_mem.memory.model.states import Skill, ToolUse
 
 NEW = Skill(id="1", text="", use_when="", task_type="shop", session_id="", agent_id="")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from react_mem.memory.model.records import record_id
-from react_mem.memory.model.skills import StepExperience
+from react_mem.memory.model.states import StepExperience
 from react_mem.tools.routing.router import Relations, what_followed
 from react_mem.tools.routing.routes import Route
 

@@ -1,4 +1,4 @@
-"""View models of memories for their owner: the one form for pages, clients and tools."""
+"""Views of memory for its owner: the one form of a memory, a conversation or a profile for pages, clients and tools."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
 from react_mem.memory.model.kinds import FACT, about_of, kind_of, origin_of, title_of
@@ -67,16 +67,7 @@ class MemoryItem(BaseModel):
         updated_at: datetime | None = None,
         most: int | None = SHOWN_CHARS,
     ) -> Self:
-        """Return the view of a record at a time.
-
-        Args:
-            scope: Its scope.
-            id_: Its id.
-            value: The record, as JSON.
-            at: The present: a fact with a last day before it is not current.
-            updated_at: When it was last written.
-            most: Characters of its text; None for all.
-        """
+        """Return the view of a record at a time, when facts that are over are not current, with `most` of its text."""
         text, title = str(value.get("text") or ""), title_of(value)
         title = title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
         until = _time(value.get("valid_to")) or _time(value.get("retired_at"))
@@ -199,6 +190,162 @@ class QueueHealth(BaseModel):
     failed: int = Field(description="Those that were tried in vain.")
     parked: int = Field(description="Those that are not tried any more.")
     oldest: datetime | None = Field(description="Since when the first one waits.")
+
+
+class FormerValue(BaseModel, from_attributes=True):
+    """Former value of a field of the profile."""
+
+    value: str
+    since: datetime = Field(validation_alias="updated_at")
+    origin: Origin
+
+
+class ShownField(FormerValue):
+    """A field of the profile."""
+
+    name: str
+    provenance: list[MemorySource] = Field(description="The messages that say it.")
+    previous: list[FormerValue] = Field(description="What it held before, the oldest first.")
+
+
+class OwnersProfile(BaseModel):
+    """The profile of a user."""
+
+    fields: list[ShownField]
+
+
+class WaitingTurn(BaseModel, from_attributes=True):
+    """A turn from which nothing has been drawn yet."""
+
+    id: str
+    session_id: str
+    agent: str = Field(validation_alias="agent_id")
+    since: datetime = Field(validation_alias="created_at", description="When it was said.")
+    text: str = Field(description="The beginning of what the user said.")
+    attempts: int
+    parked: bool = Field(validation_alias="is_parked", description="Whether it is not tried any more.")
+    retry_at: datetime | None = Field(description="When it is tried next; null for at once.")
+    why: str = Field(
+        validation_alias="last_error", description="Why it waits: the last error; empty where nobody has tried yet."
+    )
+
+
+class WaitingTurns(BaseModel):
+    """The turns that wait, the oldest first."""
+
+    items: list[WaitingTurn]
+
+
+class ShownSkill(BaseModel, from_attributes=True):
+    """A skill that agents have learnt or been given."""
+
+    id: str
+    title: str = Field(validation_alias="use_when", description="When it is used.")
+    text: str
+    task_type: str
+    uses: int = Field(validation_alias="trials")
+    successes: int
+    state: str = Field(validation_alias="status", description="`probation`, `active` or `archived`.")
+
+
+class SkillList(BaseModel):
+    """The skills, those that are used most first."""
+
+    items: list[ShownSkill]
+
+
+class ShownNode(BaseModel):
+    """A memory in the graph."""
+
+    id: str
+    kind: str
+    text: str
+    current: bool
+
+
+class ShownLink(BaseModel):
+    """A link between two memories of the graph."""
+
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+    relation: str
+
+
+class ShownGraph(BaseModel):
+    """Memories with the links among them: of many, the newest."""
+
+    nodes: list[ShownNode] = Field(description="The oldest first.")
+    links: list[ShownLink]
+    left_out: int = Field(description="How many older memories there are beside these.")
+    cut: str = Field(description="What of the whole is shown, in words; empty where it is all.")
+
+
+class ConversationPage(BaseModel):
+    """A page of conversations, the latest first."""
+
+    items: list[HeldConversation]
+    next_cursor: str | None = Field(description="What the next page is asked for with; null on the last.")
+    total: int
+
+
+class SummaryTree(BaseModel):
+    """A summary of a part of a conversation, and those that it was made of."""
+
+    id: str
+    level: str = Field(description="`1` of messages, `2` of summaries of level 1, ..., `master` of all.")
+    text: str
+    first_turn: int | None = None
+    last_turn: int | None = None
+    children: list[SummaryTree] = Field(default_factory=list)
+
+
+class ShownMessage(BaseModel):
+    """A message of a conversation."""
+
+    id: str = Field(description="Its record.")
+    turn: int
+    role: str
+    speaker: str
+    text: str
+    said_at: datetime = Field(validation_alias="created_at")
+    used: list[str] = Field(description="Of an answer, the memories that stood in its prompt.")
+    feedback: dict[str, int] = Field(description="Of an answer, what the user thinks of it, by key.")
+
+
+class MessagePage(BaseModel):
+    """A page of messages, the oldest first."""
+
+    items: list[ShownMessage]
+    next_cursor: str | None = Field(description="What the next page is asked for with; null on the last.")
+    total: int
+
+
+class ConversationDetail(BaseModel):
+    """A conversation with its summaries and a page of its messages."""
+
+    conversation: HeldConversation
+    summaries: list[SummaryTree] = Field(description="Those that no other one sums up, the oldest first.")
+    messages: MessagePage
+
+
+class AnswerSources(BaseModel):
+    """An answer, and what stood in its prompt."""
+
+    answer: ShownMessage
+    question: ShownMessage | None = None
+    used: list[MemoryItem] = Field(description="The memories that stood in its prompt, the most relevant first.")
+    gone: int = Field(description="How many of them are not there any more.")
+
+
+class HiddenMemory(BaseModel, extra="forbid", frozen=True):
+    """Something that a conversation seems to ask to forget: hidden, and not erased yet."""
+
+    id: str = Field(description="The id of the wish, for `undo` and `erase`.")
+    texts: list[str] = Field(description="What is hidden: the facts.")
+    hidden_at: datetime = Field(description="Since when.")
+    erase_at: datetime = Field(description="When it is erased for good.")
 
 
 def _time(told: Any) -> datetime | None:
