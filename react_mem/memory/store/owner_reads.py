@@ -11,20 +11,23 @@ from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_of, owner_of_path
 from react_mem.memory.store.capabilities import StoreCapabilities
-from react_mem.memory.store.conversation_listing import (
+from react_mem.memory.store.keys.owner_key import OwnerKey
+from react_mem.memory.store.listing import (
+    UTC_TEXT,
     ConversationPlace,
+    Listed,
     ListedConversations,
+    ListPlace,
+    Wanted,
     conversations_of,
     read_conversations,
 )
-from react_mem.memory.store.keys.owner_key import OwnerKey
-from react_mem.memory.store.listing import UTC_TEXT, Listed, ListPlace, Wanted
 from react_mem.memory.store.owned import OwnedPage
 from react_mem.memory.store.reading import rows_of
 from react_mem.memory.store.room import SCOPES, Stored
 from react_mem.memory.store.row_security import Pool, confined, has_row_security
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
-from react_mem.memory.store.sealing.sealed_entries import SEALED, opened_value
+from react_mem.memory.store.sealing.sealed_entries import ALIKE, LINKS, SEALED, opened_value
 from react_mem.memory.store.stored_text import storable
 
 _PAGE: LiteralString = """
@@ -79,13 +82,7 @@ _UNINDEXED: LiteralString = """
 _MOST = 2_000
 """Records that one step follows at most, the latest: a record that everything leads to says little."""
 
-FIELDS = (
-    *("source_ids", "linked_steps", "depends_on", "needs", "superseded_by", "links", "episodes", "task_preferences"),
-    "alike",
-)
-"""The fields of a record that name others, as in the database's function `memory_target_keys`."""
-
-_ROW = ("id", "kind", "level", "session_id", "turn", "created_at", *FIELDS)
+_ROW = ("id", "kind", "level", "session_id", "turn", "created_at", *LINKS, ALIKE)
 """The fields that the function `memory_linked` of the database returns, behind the prefix."""
 
 

@@ -163,13 +163,14 @@ PLAIN = frozenset(
 KEYED = frozenset(("id", "session_id", "session", "run_id", "task_type"))
 """Fields with one id, replaced by its keyed hash, which is the same within an owner."""
 
-_LINKS = (
+LINKS = (
     *("source_ids", "linked_steps", "depends_on", "needs", "superseded_by", "links", "episodes"),
     "task_preferences",
 )
-"""Fields with ids of other records, as in the database function `memory_target_keys`."""
+"""Fields with ids of other records, as in the database's function `memory_target_keys`."""
 
-_ALIKE = "alike"
+ALIKE = "alike"
+"""Field with ids of other records and how alike they are."""
 
 
 def has_skeleton(prefix: str) -> bool:
@@ -197,9 +198,9 @@ def skeleton_of(prefix: str, value: Mapping[str, Any], keyed: Callable[[str], st
         elif name in KEYED:
             if isinstance(part, str):
                 found[name] = keyed(part) if part else ""
-        elif name in _LINKS:
+        elif name in LINKS:
             found |= _links(name, part, keyed)
-        elif name == _ALIKE and isinstance(part, Mapping):
+        elif name == ALIKE and isinstance(part, Mapping):
             found[name] = dict.fromkeys(sorted(map(keyed, part)), 0)
     return found
 
