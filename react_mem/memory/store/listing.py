@@ -11,14 +11,10 @@ from typing import LiteralString, NamedTuple
 
 from langgraph.store.base import BaseStore, Item
 from langgraph.store.memory import InMemoryStore
-from psycopg import AsyncConnection
-from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import Namespace, meta_namespace, owner_namespace, owner_of
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.owned import WHOLE, everything
-from react_mem.memory.store.row_security import confined
-from react_mem.memory.store.sealing.sealed_entries import SEALED
 from react_mem.memory.store.transactions import REVISION
 
 # Text in UTC is compared as it is: to read the dates of ten thousand records takes three times as long as all the rest.
@@ -136,14 +132,9 @@ def _in_utc(at: str) -> str:
 
 # Pages of an owner's conversations, the most recent first, from a store that counts messages.
 
-_FIRST = 3
-"""First messages of a conversation among which its topic is looked for."""
-
-_SUMMARIES = 3
-"""Summaries of the highest level of a conversation, among which the one that covers most is looked for."""
-
-# Counted in one pass over what was said. What is half sealed has a conversation under two names: `mixed`.
-_CONVERSATIONS: LiteralString = f"""
+# Counted in one pass over what was said. What is half sealed has a conversation under two names: `mixed`. The topic
+# of a conversation is looked for in its first messages, and in the summaries of its highest level that cover most.
+CONVERSATIONS: LiteralString = f"""
     WITH said AS MATERIALIZED (
         SELECT coalesce(s.value ->> 'session_id', '') COLLATE "C" AS session, {UTC_TEXT} AS at,
             s.value ->> 'kind' = 'message' AS is_message, s.value ? %(seal)s AS is_sealed
@@ -165,14 +156,14 @@ _CONVERSATIONS: LiteralString = f"""
             WHERE m.owner = %(owner)s AND m.prefix = %(prefix)s
                 AND m.value ->> 'session_id' = page.session COLLATE "default" AND m.value ->> 'kind' = 'message'
                 AND (NOT %(omit_expired)s OR m.expires_at IS NULL OR m.expires_at > now())
-            ORDER BY memory_place(m.value), m.key LIMIT %(first)s)
+            ORDER BY memory_place(m.value), m.key LIMIT 3)
         UNION ALL
         (SELECT m.* FROM store m
             WHERE m.owner = %(owner)s AND m.prefix = %(prefix)s
                 AND m.value ->> 'session_id' = page.session COLLATE "default" AND m.value ->> 'kind' = 'summary'
                 AND (NOT %(omit_expired)s OR m.expires_at IS NULL OR m.expires_at > now())
             ORDER BY (m.value ->> 'level') COLLATE "C" DESC NULLS LAST, m.value ->> 'created_at' DESC
-            LIMIT %(summaries)s)
+            LIMIT 3)
     ) s ON TRUE
     ORDER BY page.last DESC, page.session DESC
 """  # noqa: S608 - of literals
@@ -206,39 +197,3 @@ class ListedConversations(NamedTuple):
     conversations: list[PlacedConversation]
     total: int
     more: bool
-
-
-async def read_conversations(
-    conn: AsyncConnection[DictRow],
-    namespace: Namespace,
-    behind: ConversationPlace | None,
-    limit: int,
-    *,
-    omit_expired: bool,
-) -> list[DictRow] | None:
-    """Return the rows of a page and of one more conversation, values as text; None if only some rows are encrypted."""
-    owner = owner_of(namespace)
-    asked = {
-        "owner": owner,
-        "prefix": ".".join(namespace),
-        "seal": SEALED,
-        "omit_expired": omit_expired,
-        "behind": None if behind is None else list(behind),
-        "limit": limit + 1,
-        "first": _FIRST,
-        "summaries": _SUMMARIES,
-    }
-    async with confined(conn, [owner]):
-        found = await conn.execute(_CONVERSATIONS, asked)
-    rows = await found.fetchall()
-    return None if rows[0]["mixed"] else rows
-
-
-def conversations_of(rows: Sequence[DictRow], items: Sequence[Item], limit: int) -> ListedConversations:
-    """Return a page from the rows of `read_conversations`, and the items of those rows that have one."""
-    found: dict[ConversationPlace, PlacedConversation] = {}
-    for row, item in zip((row for row in rows if row["key"] is not None), items, strict=True):
-        place = ConversationPlace(row["last"], row["session"])
-        new = PlacedConversation(place, row["messages"], row["first"], [])
-        found.setdefault(place, new).items.append(item)
-    return ListedConversations([*found.values()][:limit], rows[0]["total"], len(found) > limit)

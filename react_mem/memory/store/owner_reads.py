@@ -13,14 +13,14 @@ from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_
 from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.listing import (
+    CONVERSATIONS,
     UTC_TEXT,
     ConversationPlace,
     Listed,
     ListedConversations,
     ListPlace,
+    PlacedConversation,
     Wanted,
-    conversations_of,
-    read_conversations,
 )
 from react_mem.memory.store.owned import OwnedPage
 from react_mem.memory.store.reading import rows_of
@@ -161,18 +161,25 @@ class OwnerReads(StoreCapabilities):
     async def aconversations(
         self, namespace: Namespace, behind: ConversationPlace | None, limit: int
     ) -> ListedConversations | None:
-        """Return the next of an owner's conversations: see `memory.store.conversation_listing`."""
-
-        async def read(keys: Keys) -> ListedConversations | None:
-            async with self.pool.connection() as conn:
-                rows = await read_conversations(conn, namespace, behind, limit, omit_expired=self._omit_expired)
-            if rows is None:
-                return None
-            held = [row for row in rows if row["key"] is not None]
-            await self.codec.open_items(held, keys)
-            return conversations_of(rows, [row["item"] for row in held], limit)
-
-        return await self.codec.with_keys([owner_of(namespace)], read)
+        """Return the next of an owner's conversations; None if only some rows are encrypted."""
+        asked = {
+            "owner": owner_of(namespace),
+            "prefix": ".".join(namespace),
+            "seal": SEALED,
+            "omit_expired": self._omit_expired,
+            "behind": None if behind is None else list(behind),
+            # one beyond the page, which shows if there is another page
+            "limit": limit + 1,
+        }
+        rows = await self._opened(owner_of(namespace), CONVERSATIONS, lambda key: asked)
+        if rows[0]["mixed"]:
+            return None
+        found: dict[ConversationPlace, PlacedConversation] = {}
+        for row in (row for row in rows if "item" in row):
+            place = ConversationPlace(row["last"], row["session"])
+            new = PlacedConversation(place, row["messages"], row["first"], [])
+            found.setdefault(place, new).items.append(row["item"])
+        return ListedConversations([*found.values()][:limit], rows[0]["total"], len(found) > limit)
 
     async def alinked(
         self, namespaces: Sequence[Namespace], ids: Sequence[str]
