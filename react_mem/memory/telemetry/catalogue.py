@@ -131,7 +131,7 @@ _MODEL = Name("model")
 _DIRECTION = choice("direction", "input output")
 _INPUT = choice("input", "query documents")
 _HIT = choice("hit", "yes no")
-_CACHE = choice("cache", "question document search page")
+_CACHE = choice("cache", "question document page")
 _LEVEL = choice("level", "1 2 3 4 5 6 7 8 9 master")
 _SECTION = choice(
     "section",
@@ -244,7 +244,7 @@ INSTRUMENTS = (
     counter(
         "cache.lookups",
         "{lookup}",
-        "What was looked up in a cache: vectors of questions and of texts, what searches found, web pages.",
+        "What was looked up in a cache: vectors of questions and of texts, web pages.",
         _CACHE,
         _HIT,
     ),
