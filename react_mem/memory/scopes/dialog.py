@@ -38,7 +38,7 @@ from react_mem.memory.model.records import (
 from react_mem.memory.model.views import HeldConversation
 from react_mem.memory.scopes.scope import SPARE, ScopeStore, created_at
 from react_mem.memory.store.capabilities import capabilities
-from react_mem.memory.store.conversation_listing import ConversationPlace, PlacedConversation
+from react_mem.memory.store.listing import ConversationPlace, PlacedConversation
 from react_mem.memory.store.owned import WHOLE
 
 MAX_STANDING = 50

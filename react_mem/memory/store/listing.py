@@ -1,8 +1,4 @@
-"""Pages of an owner's records, the latest first, from a store that lists by itself or from any other.
-
-A page begins behind a place that no write moves: the record's first date, its namespace and its key. So a write in
-between neither repeats nor hides a record on the pages that follow.
-"""
+"""Pages of an owner's records and conversations, latest first, from a store that lists itself or from any other."""
 
 from __future__ import annotations
 
@@ -132,3 +128,72 @@ def _in_utc(at: str) -> str:
     except ValueError:
         return at
     return at if told.tzinfo is None else told.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
+
+
+# Pages of an owner's conversations, the most recent first, from a store that counts messages.
+
+# Counted in one pass over what was said. What is half sealed has a conversation under two names: `mixed`. The topic
+# of a conversation is looked for in its first messages, and in the summaries of its highest level that cover most.
+CONVERSATIONS: LiteralString = f"""
+    WITH said AS MATERIALIZED (
+        SELECT coalesce(s.value ->> 'session_id', '') COLLATE "C" AS session, {UTC_TEXT} AS at,
+            s.value ->> 'kind' = 'message' AS is_message, s.value ? %(seal)s AS is_sealed
+        FROM store s
+        WHERE s.owner = %(owner)s AND s.prefix = %(prefix)s AND s.value ->> 'kind' IN ('message', 'summary')
+            AND (NOT %(omit_expired)s OR s.expires_at IS NULL OR s.expires_at > now())
+    ), held AS MATERIALIZED (
+        SELECT session, count(*) AS messages, min(at) AS first, max(at) AS last
+        FROM said WHERE is_message GROUP BY session
+    )
+    SELECT counted.total, (SELECT count(DISTINCT is_sealed) > 1 FROM said) AS mixed, page.session, page.messages,
+        page.first, page.last, s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at
+    FROM (SELECT count(*) AS total FROM held) counted LEFT JOIN (
+        SELECT * FROM held
+        WHERE %(behind)s::text[] IS NULL OR (last, session) < ((%(behind)s::text[])[1], (%(behind)s::text[])[2])
+        ORDER BY last DESC, session DESC LIMIT %(limit)s
+    ) page ON TRUE LEFT JOIN LATERAL (
+        (SELECT m.* FROM store m
+            WHERE m.owner = %(owner)s AND m.prefix = %(prefix)s
+                AND m.value ->> 'session_id' = page.session COLLATE "default" AND m.value ->> 'kind' = 'message'
+                AND (NOT %(omit_expired)s OR m.expires_at IS NULL OR m.expires_at > now())
+            ORDER BY memory_place(m.value), m.key LIMIT 3)
+        UNION ALL
+        (SELECT m.* FROM store m
+            WHERE m.owner = %(owner)s AND m.prefix = %(prefix)s
+                AND m.value ->> 'session_id' = page.session COLLATE "default" AND m.value ->> 'kind' = 'summary'
+                AND (NOT %(omit_expired)s OR m.expires_at IS NULL OR m.expires_at > now())
+            ORDER BY (m.value ->> 'level') COLLATE "C" DESC NULLS LAST, m.value ->> 'created_at' DESC
+            LIMIT 3)
+    ) s ON TRUE
+    ORDER BY page.last DESC, page.session DESC
+"""  # noqa: S608 - of literals
+
+
+class ConversationPlace(NamedTuple):
+    """Position of a conversation in a list: the time of its last message in UTC, as text, and its name in its rows.
+
+    For encrypted rows that name is not its own.
+    """
+
+    last: str
+    session: str
+
+
+class PlacedConversation(NamedTuple):
+    """Conversation of a list, with the number of its messages, the time of the first one, and some of its items.
+
+    The items are its first messages, and summaries of it.
+    """
+
+    place: ConversationPlace
+    messages: int
+    first: str
+    items: list[Item]
+
+
+class ListedConversations(NamedTuple):
+    """Page of a list of conversations, with the number of the whole list, and true if others follow."""
+
+    conversations: list[PlacedConversation]
+    total: int
+    more: bool

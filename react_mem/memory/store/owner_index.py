@@ -238,7 +238,8 @@ class OwnerIndexes:
     async def _take(
         self, owner: str, known: OwnerTexts | None, rows: Sequence[DictRow], large: frozenset[str]
     ) -> OwnerTexts:
-        await self._open(owner, known, rows)
+        namespaces = known.namespaces if known is not None else {}
+        await self._codec.with_keys([owner], lambda keys: self._codec.open_index(owner, rows, keys, namespaces))
         sent = sum(len(row["halves"] or row.get("sealed_vectors") or b"") for row in rows)
         there = sum(map(len, known.namespaces.values())) if known is not None else 0
         if sent > _INLINE_BYTES or there > _INLINE_TEXTS or any(row["present"] for row in rows):
@@ -249,15 +250,6 @@ class OwnerIndexes:
             texts = texts.without_large(self._limit)
         self._keep(texts)
         return texts
-
-    async def _open(self, owner: str, known: OwnerTexts | None, rows: Sequence[DictRow]) -> None:
-        """Decrypt rows in place."""
-
-        def own_keys(prefix: str) -> list[str]:
-            texts = known.namespaces.get(prefix) if known is not None else None
-            return [] if texts is None else list({texts.key(text) for text in texts.order.tolist()})
-
-        await self._codec.with_keys([owner], lambda keys: self._codec.open_index(owner, rows, keys, own_keys))
 
     def _keep(self, texts: OwnerTexts) -> None:
         before = self._kept.get(texts.owner)

@@ -11,20 +11,23 @@ from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_of, owner_of_path
 from react_mem.memory.store.capabilities import StoreCapabilities
-from react_mem.memory.store.conversation_listing import (
-    ConversationPlace,
-    ListedConversations,
-    conversations_of,
-    read_conversations,
-)
 from react_mem.memory.store.keys.owner_key import OwnerKey
-from react_mem.memory.store.listing import UTC_TEXT, Listed, ListPlace, Wanted
+from react_mem.memory.store.listing import (
+    CONVERSATIONS,
+    UTC_TEXT,
+    ConversationPlace,
+    Listed,
+    ListedConversations,
+    ListPlace,
+    PlacedConversation,
+    Wanted,
+)
 from react_mem.memory.store.owned import OwnedPage
 from react_mem.memory.store.reading import rows_of
 from react_mem.memory.store.room import SCOPES, Stored
 from react_mem.memory.store.row_security import Pool, confined, has_row_security
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
-from react_mem.memory.store.sealing.sealed_entries import SEALED, opened_value
+from react_mem.memory.store.sealing.sealed_entries import ALIKE, LINKS, SEALED, opened_value
 from react_mem.memory.store.stored_text import storable
 
 _PAGE: LiteralString = """
@@ -68,13 +71,7 @@ _MEASURE: LiteralString = """
 _MOST = 2_000
 """Records that one step follows at most, the latest: a record that everything leads to says little."""
 
-FIELDS = (
-    *("source_ids", "linked_steps", "depends_on", "needs", "superseded_by", "links", "episodes", "task_preferences"),
-    "alike",
-)
-"""The fields of a record that name others, as in the database's function `memory_target_keys`."""
-
-_ROW = ("id", "kind", "level", "session_id", "turn", "created_at", *FIELDS)
+_ROW = ("id", "kind", "level", "session_id", "turn", "created_at", *LINKS, ALIKE)
 """The fields that the function `memory_linked` of the database returns, behind the prefix."""
 
 
@@ -142,18 +139,25 @@ class OwnerReads(StoreCapabilities):
     async def aconversations(
         self, namespace: Namespace, behind: ConversationPlace | None, limit: int
     ) -> ListedConversations | None:
-        """Return the next of an owner's conversations: see `memory.store.conversation_listing`."""
-
-        async def read(keys: Keys) -> ListedConversations | None:
-            async with self.pool.connection() as conn:
-                rows = await read_conversations(conn, namespace, behind, limit, omit_expired=self._omit_expired)
-            if rows is None:
-                return None
-            held = [row for row in rows if row["key"] is not None]
-            await self.codec.open_items(held, keys)
-            return conversations_of(rows, [row["item"] for row in held], limit)
-
-        return await self.codec.with_keys([owner_of(namespace)], read)
+        """Return the next of an owner's conversations; None if only some rows are encrypted."""
+        asked = {
+            "owner": owner_of(namespace),
+            "prefix": ".".join(namespace),
+            "seal": SEALED,
+            "omit_expired": self._omit_expired,
+            "behind": None if behind is None else list(behind),
+            # one beyond the page, which shows if there is another page
+            "limit": limit + 1,
+        }
+        rows = await self._opened(owner_of(namespace), CONVERSATIONS, lambda key: asked)
+        if rows[0]["mixed"]:
+            return None
+        found: dict[ConversationPlace, PlacedConversation] = {}
+        for row in (row for row in rows if "item" in row):
+            place = ConversationPlace(row["last"], row["session"])
+            new = PlacedConversation(place, row["messages"], row["first"], [])
+            found.setdefault(place, new).items.append(row["item"])
+        return ListedConversations([*found.values()][:limit], rows[0]["total"], len(found) > limit)
 
     async def alinked(
         self, namespaces: Sequence[Namespace], ids: Sequence[str]

@@ -34,7 +34,7 @@ from react_mem.memory.store.stored_text import text_array
 from react_mem.memory.store.transactions import check_model
 
 _MORE = 10
-"""How many times more candidates a search takes that found too few."""
+"""Factor by which a search that found too few takes more candidates."""
 
 _ROWS_AT_ONCE = 200
 """Rows read before other tasks run: a millisecond."""

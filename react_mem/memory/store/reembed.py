@@ -1,7 +1,7 @@
 """Re-embedding: moves a database to another embedding model, while nobody else uses it.
 
 One transaction empties the vectors and records the new model. From then on a process with another model
-refuses to search and to write (see `model_guard`), and texts are found by their words alone. Then each
+refuses to search and to write (see `check_model`), and texts are found by their words alone. Then each
 incomplete item is indexed again, in the order of the primary key. An interrupted run continues with the rest,
 as does a store that fills in missing vectors.
 

@@ -94,17 +94,9 @@ class Counts(OrderedDict[str, Count]):
 async def make_room(
     store: BaseStore, user_id: str, quotas: QuotaSettings, records: Sequence[Any], attached: Sequence[Any] = ()
 ) -> None:
-    """Check that records fit within an owner's quotas, and count them.
+    """Check that records to be stored, with their attachments, fit within an owner's quotas, and count them.
 
-    Args:
-        store: The store.
-        user_id: The owner.
-        quotas: The bounds.
-        records: The records to be stored.
-        attached: Their attachments.
-
-    Raises:
-        MemoryFull: If they do not fit; none of them is to be stored.
+    MemoryFull says that they do not fit; none of them is to be stored.
     """
     if (quotas.memories is None and quotas.bytes is None) or not records:
         return
@@ -128,12 +120,7 @@ async def make_room(
 
 
 def forget_count(store: BaseStore, user_id: str) -> None:
-    """Invalidate the cached usage of an owner after a removal.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
+    """Invalidate the cached usage of an owner after a removal."""
     kept_with(store, Counts).pop(user_id, None)
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from contextvars import Context, ContextVar
+from datetime import datetime, timedelta
 from typing import Literal
 
 import numpy as np
@@ -20,24 +21,33 @@ from numpy.typing import NDArray
 from psycopg.rows import DictRow
 
 from react_mem.errors import EmbeddingUnavailable, InvalidVector
+from react_mem.memory.index.entries import Entry
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.kinds import kind_of
-from react_mem.memory.model.namespaces import ROOT, setting
+from react_mem.memory.model.namespaces import ROOT, owner_of_path, setting
 from react_mem.memory.model.receipt import NO_FIELDS
+from react_mem.memory.model.records import now, with_zone
 from react_mem.memory.store import serialisation as binary
-from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.embeddings import EmbeddingModel, RecentVectors
 from react_mem.memory.store.keys.key_ring import need_keys
+from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.priority import behind_turns
-from react_mem.memory.store.row_security import Pool, confined_within
+from react_mem.memory.store.row_security import Pool, confined, confined_within
 from react_mem.memory.store.sealing.row_codec import RowCodec
-from react_mem.memory.store.sealing.sealed_entries import sealed_row
+from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, opened_vector, sealed_row
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.serialisation import Binary
-from react_mem.memory.store.stored_text import check_identity, entries_of_fields, index_entries, storable, to_json
-from react_mem.memory.store.stored_vectors import PlacedEntry, RecentVectors, perhaps_stored, stored_vectors
+from react_mem.memory.store.stored_text import (
+    check_identity,
+    entries_of_fields,
+    index_entries,
+    storable,
+    text_of_field,
+    to_json,
+)
 from react_mem.memory.store.transactions import check_model
 from react_mem.memory.store.writes import (
     INDEX_ROWS,
@@ -117,6 +127,76 @@ def finite_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
         return binary.vector(numbers)
     except TypeError:
         raise InvalidVector(f"{model.name} returned a vector that is not of numbers") from None
+
+
+# Reuse of the vectors that the database has of rewritten records.
+
+_NEW = timedelta(minutes=1)
+"""Age up to which a record hardly has vectors in the database, and recent ones are cached (see `RecentVectors`): the
+writes of a turn cost no further round trip.
+"""
+
+# A vector is of the value that is there if both were written together: LangGraph's own store can write one alone.
+_VECTORS = """
+    SELECT s.value, v.prefix, v.key, v.field_name, vector_send(v.half::vector) AS vector, v.sealed_vector
+    FROM unnest(%s::text[], %s::text[], %s::text[]) AS wanted (prefix, key, field_name)
+        JOIN store_vectors v ON v.prefix = wanted.prefix AND v.key = wanted.key AND v.field_name = wanted.field_name
+        JOIN store s ON s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key
+    WHERE v.owner = %s AND s.owner = %s AND v.updated_at = s.updated_at
+        AND (v.sealed_vector IS NOT NULL OR v.half IS NOT NULL)
+        AND EXISTS (SELECT FROM memory_embedding WHERE name = %s)
+"""
+
+PlacedEntry = tuple[str, str, Entry]
+"""Entry of the index with the namespace's path and the key of its item."""
+
+
+def perhaps_stored(puts: Sequence[PutOp], entries: Sequence[PlacedEntry]) -> list[PlacedEntry]:
+    """Return the entries of records that were created earlier, so that the database probably has their vectors."""
+    earlier = set()
+    for op in puts:
+        with suppress(KeyError, ValueError):
+            if op.value and with_zone(datetime.fromisoformat(str(op.value["created_at"]))) < now() - _NEW:
+                earlier.add((".".join(op.namespace), op.key))
+    return [placed for placed in entries if placed[:2] in earlier]
+
+
+async def stored_vectors(
+    pool: Pool, wanted: Sequence[PlacedEntry], model: str, keys: Mapping[str, OwnerKey]
+) -> dict[str, bytes]:
+    """Return the vectors of the texts that the database has unchanged, made by this model.
+
+    A SealError says that one does not open.
+    """
+    rows: list[DictRow] = []
+    async with pool.connection() as conn:
+        for owner, placed in by_owner(wanted).items():
+            key = keys.get(owner)
+            named = [(prefix, item, entry.field_name) for prefix, item, entry in placed]
+            if key is not None:
+                named += [(prefix, key.keyed(item), name) for prefix, item, name in named]
+            async with confined(conn, [owner]):
+                read = await conn.execute(_VECTORS, (*columns(named, 3), owner, owner, model))
+            rows += await read.fetchall()
+    return await asyncio.to_thread(_unchanged, rows, wanted, keys) if rows else {}
+
+
+def _unchanged(
+    rows: Sequence[DictRow], wanted: Sequence[PlacedEntry], keys: Mapping[str, OwnerKey]
+) -> dict[str, bytes]:
+    for row in rows:
+        key = keys.get(owner_of_path(row["prefix"]))
+        if key is not None and row["sealed_vector"] is not None and is_sealed(row["value"]):
+            prefix, stored, name = row["prefix"], row["key"], row["field_name"]
+            row["vector"] = opened_vector(key, prefix, stored, name, row["sealed_vector"])
+            row["key"], row["value"] = opened_value(key, prefix, stored, row["value"])
+    texts = {(prefix, key, entry.field_name): entry.text for prefix, key, entry in wanted}
+    found: dict[str, bytes] = {}
+    for row in rows:
+        text = texts[row["prefix"], row["key"], row["field_name"]]
+        if row["vector"] is not None and text_of_field(row["value"], row["field_name"]) == text:
+            found[text] = row["vector"]
+    return found
 
 
 _INLINE_CHARS = 1_000
@@ -353,18 +433,15 @@ async def question_vectors(
     try:
         async with asyncio.timeout(seconds):
             made = await asyncio.gather(*(embedding.embeddings.aembed_query(storable(text)) for text in texts))
-        vectors = {text: _numbers(embedding, each) for text, each in zip(texts, made, strict=True)}
+        for numbers in made:
+            checked_vector(embedding, numbers)
+        vectors = {text: np.asarray(each, dtype=np.float32) for text, each in zip(texts, made, strict=True)}
     except Exception as error:  # any error of the provider's client, or a bad vector
         what = f"no answer in {seconds:.0f} seconds" if isinstance(error, TimeoutError) else cause_of(error)
         cause = f"the question cannot be embedded ({what})"
         log.warning("memory is searched without vectors: %s", cause)
         return [None] * len(ops), cause
     return [vectors.get(op.question.text) if Arm.VECTOR in op.arms else None for op in ops], ""
-
-
-def _numbers(embedding: EmbeddingModel, made: Sequence[float]) -> NDArray[np.float32]:
-    checked_vector(embedding, made)
-    return np.asarray(made, dtype=np.float32)
 
 
 def _by_words_alone(op: PutOp) -> bool:

@@ -116,13 +116,14 @@ PURPOSE = Choice(
     "purpose", "answer extraction summary web_search chat_summary learning consolidation planning switching"
 )
 _MODEL = Name("model")
-_DIRECTION = Choice("direction", "input output")
-_INPUT = Choice("input", "query documents")
-_HIT = Choice("hit", "yes no")
-_CACHE = Choice("cache", "question document search page")
-_LEVEL = Choice("level", "1 2 3 4 5 6 7 8 9 master")
-_SECTION = Choice(
-    "section", "system profile web_pages memories summaries conversation working_memory question tools total"
+_DIRECTION = choice("direction", "input output")
+_INPUT = choice("input", "query documents")
+_HIT = choice("hit", "yes no")
+_CACHE = choice("cache", "question document page")
+_LEVEL = choice("level", "1 2 3 4 5 6 7 8 9 master")
+_SECTION = choice(
+    "section",
+    "system profile web_pages memories summaries conversation working_memory question tools total",
 )
 _SOURCE = Name("source")  # The kind of a record, from its class
 ERROR_TYPE = Name("error_type")  # The class of an exception, never its message
@@ -230,7 +231,7 @@ INSTRUMENTS = (
     counter(
         "cache.lookups",
         "{lookup}",
-        "What was looked up in a cache: vectors of questions and of texts, what searches found, web pages.",
+        "What was looked up in a cache: vectors of questions and of texts, web pages.",
         _CACHE,
         _HIT,
     ),

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.types import ERROR
@@ -13,7 +10,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from react_mem.errors import StorageError
 from react_mem.memory.store import checkpointer
-from react_mem.memory.store.checkpointer import ThreadSaver, check_distributable, of_rows, reworded
+from react_mem.memory.store.checkpointer import ThreadSaver, check_distributable, reworded
 from react_mem.memory.store.postgres import MemoryStore
 
 THREADS = ("a", r"it's 100%s \ of b")
@@ -59,23 +56,6 @@ def test_another_select_is_left_as_it_is_and_refused_on_distributed_tables(monke
         check_distributable()
 
 
-async def test_threads_that_are_read_at_once_share_connections(memory_store: MemoryStore) -> None:
-    ours, theirs = ThreadSaver(memory_store.pool), AsyncPostgresSaver(memory_store.pool)
-    await ours.setup()
-    await _threads(ours)
-    configs: list[RunnableConfig] = [
-        {"configurable": {"thread_id": thread}} for thread in ("a", "b", r"no%sbody's \ 100%")
-    ] * 4
-    memory_store.pool.pop_stats()
-    found = await asyncio.gather(*map(ours.aget_tuple, configs))
-    assert memory_store.pool.pop_stats()["requests_num"] <= 2
-    assert found == [await theirs.aget_tuple(config) for config in configs]
-    for one in filter(None, found[:2]):
-        channels = ["said", "count"]
-        read = await ours.aget_delta_channel_history(config=one.config, channels=channels)
-        assert read == await theirs.aget_delta_channel_history(config=one.config, channels=channels)
-
-
 async def test_many_writes_of_a_task_are_kept_as_langgraph_keeps_them(memory_store: MemoryStore) -> None:
     ours, theirs = ThreadSaver(memory_store.pool), AsyncPostgresSaver(memory_store.pool)
     await ours.setup()
@@ -97,12 +77,3 @@ async def test_many_writes_of_a_task_are_kept_as_langgraph_keeps_them(memory_sto
         kept.append((found.checkpoint["channel_values"], found.pending_writes))
     assert kept[0] == kept[1]
     assert ("failed", ERROR, "last") in kept[0][1]
-
-
-def test_rows_that_are_new_are_inserted_several_at_once() -> None:
-    row = ", ".join(["%s"] * 9)
-    for insert in (AsyncPostgresSaver.INSERT_CHECKPOINT_WRITES_SQL, AsyncPostgresSaver.UPSERT_CHECKPOINT_BLOBS_SQL):
-        assert (of_rows(insert, 3) or b"").count(b"%s") == 3 * insert.count("%s")
-    assert f"({row}), ({row})" in (of_rows(AsyncPostgresSaver.INSERT_CHECKPOINT_WRITES_SQL, 2) or b"").decode()
-    # the same row twice in one statement would be refused
-    assert of_rows(AsyncPostgresSaver.UPSERT_CHECKPOINT_WRITES_SQL, 2) is None

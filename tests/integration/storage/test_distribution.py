@@ -18,9 +18,9 @@ from react_mem.agents.cli import main
 from react_mem.errors import StorageError
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings, distribution, migrations, row_security
+from react_mem.memory.store.checkpointer import GroupCommit, Statements
 from react_mem.memory.store.distribution import TABLES, distribute_tables, is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.group_commit import GroupCommit, Statements
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.postgres_server import distribute

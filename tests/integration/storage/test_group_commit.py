@@ -10,7 +10,7 @@ from psycopg import AsyncConnection, OperationalError, errors
 from psycopg.rows import DictRow
 
 from react_mem.errors import DatabaseUnavailable
-from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, GroupRead, Statements
+from react_mem.memory.store.checkpointer import GroupCommit, Statements
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
 
@@ -79,26 +79,6 @@ async def test_a_lost_database_is_told_to_all(database_url: str) -> None:
     assert [type(result) for result in results] == [DatabaseUnavailable] * 3
 
 
-async def test_reads_at_once_share_a_connection_and_find_each_their_own(
-    memory_store: MemoryStore, commits: GroupCommit
-) -> None:
-    await commits.send(await _statements(*range(10)))
-    reads = GroupRead(memory_store.pool)
-    cursors = [GroupCursor(reads) for _ in range(12)]
-    memory_store.pool.pop_stats()
-    query = "SELECT number FROM committed WHERE number >= %s AND number < 8 ORDER BY number"
-    await asyncio.gather(*(cursor.execute(query, (n,)) for n, cursor in enumerate(cursors)))
-    assert memory_store.pool.pop_stats()["requests_num"] <= 2
-    first = [await cursor.fetchone() for cursor in cursors]
-    assert [row and row["number"] for row in first] == [*range(8), None, None, None, None]
-    assert [len(await cursor.fetchall()) for cursor in cursors] == [7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0, 0]
-    failing = await asyncio.gather(
-        cursors[0].execute("SELECT 1 / 0"), cursors[1].execute("SELECT 7 AS number"), return_exceptions=True
-    )
-    assert isinstance(failing[0], errors.DivisionByZero)
-    assert await cursors[1].fetchall() == [{"number": 7}]
-
-
 async def test_writes_go_on_after_an_error(memory_store: MemoryStore, commits: GroupCommit) -> None:
     with pytest.raises(errors.InvalidTextRepresentation):
         await commits.send(await _statements("one"))
@@ -136,11 +116,8 @@ async def test_what_loses_its_connection_is_sent_once_more(
         assert all(isinstance(result, OperationalError | DatabaseUnavailable) for result in results)
 
 
-async def test_who_sends_again_at_once_is_served(database_url: str) -> None:
-    async with DatabasePool(database_url, revive=None, min_size=1, max_size=1, kwargs={"autocommit": True}) as pool:
-        reads, found = GroupRead(pool), []
-        async with asyncio.timeout(10):
-            for n in range(5):
-                row = await (await GroupCursor(reads).execute("SELECT %s::int AS number", (n,))).fetchone()
-                found.append(row and row["number"])
-    assert found == [0, 1, 2, 3, 4]
+async def test_who_sends_again_at_once_is_served(memory_store: MemoryStore, commits: GroupCommit) -> None:
+    async with asyncio.timeout(10):
+        for n in range(5):
+            await commits.send(await _statements(n))
+    assert await _stored(memory_store) == [0, 1, 2, 3, 4]

@@ -127,14 +127,6 @@ class TestWithoutTheEmbedder:
         await store.arecall([asked("zebra", namespace=("memory", "ann", str(scope))) for scope in range(5)])
         assert embeddings.questions == ["zebra"]
 
-    async def test_a_question_that_five_ask_at_once_is_embedded_once(
-        self, store: MemoryStore, embeddings: SenseEmbeddings
-    ) -> None:
-        answers = await asyncio.gather(*(recalled(store, "zebra puppy") for _ in range(5)))
-        assert [answer.found for answer in answers] == [answers[0].found] * 5
-        assert all(answer.found and not answer.missing for answer in answers)
-        assert embeddings.questions == ["zebra puppy"]
-
 
 class TestWithoutTheWords:
     async def test_they_are_read_from_the_items(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from react_mem.memory.store import stored_vectors as recent_vectors
+from react_mem.memory.store import embeddings as recent_vectors
+from react_mem.memory.store.embeddings import RecentVectors
 from react_mem.memory.store.storage_settings import CACHE_BYTES
-from react_mem.memory.store.stored_vectors import RecentVectors
 
 
 def test_a_vector_is_kept_for_a_while() -> None:

@@ -17,6 +17,7 @@ from psycopg import errors
 from psycopg.rows import DictRow
 
 from react_mem.errors import SealError, StorageError
+from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store.keys.key_ring import STALE_KEY, KeyRing
 from react_mem.memory.store.keys.owner_key import OwnerKey
@@ -236,7 +237,7 @@ class RowCodec:
         await asyncio.to_thread(open_in_parts)
 
     async def open_index(
-        self, owner: str, rows: Sequence[DictRow], keys: Keys, own_keys: Callable[[str], list[str]]
+        self, owner: str, rows: Sequence[DictRow], keys: Keys, known: Mapping[str, IndexedTexts]
     ) -> None:
         """Open an owner's index rows in place: see `sealed_entries.opened_rows`."""
         key = keys.get(owner)
@@ -247,9 +248,9 @@ class RowCodec:
             return
         size = sum(len(row.get("sealed") or b"") + len(row.get("sealed_vectors") or b"") for row in rows)
         if size > _INLINE or any(row["present"] for row in rows):
-            await asyncio.to_thread(opened_rows, key, rows, own_keys)
+            await asyncio.to_thread(opened_rows, key, rows, known)
         else:
-            opened_rows(key, rows, own_keys)
+            opened_rows(key, rows, known)
 
     def _open(self, rows: Sequence[DictRow], keys: Keys) -> None:
         # parsed as one text, which is faster than one by one

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from react_mem.errors import SealError
-from react_mem.memory.index.texts import NO_PLACE, NO_TIME, TextColumns
+from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts, TextColumns
 from react_mem.memory.index.weights import microseconds
 from react_mem.memory.model.namespaces import ROOT, WORK
 from react_mem.memory.store.keys.owner_key import OwnerKey
@@ -72,10 +72,10 @@ def opened_vector(key: OwnerKey, prefix: str, stored: str, field_name: str, seal
     return struct.pack(">HH", len(halves), 0) + halves.astype(">f4").tobytes()
 
 
-def opened_rows(key: OwnerKey, rows: Sequence[dict[str, Any]], own_keys: Callable[[str], list[str]]) -> None:
+def opened_rows(key: OwnerKey, rows: Sequence[dict[str, Any]], known: Mapping[str, IndexedTexts]) -> None:
     """Open sealed index rows in place, as `columns`. Blocking: some 10 us a text.
 
-    `rows` are those of `owner_texts.changes_statement`; `own_keys` returns the known plain keys of a namespace.
+    `rows` are those of `owner_texts.changes_statement`; `known` are the namespaces of the index that they update.
     """
     opened: dict[str, set[str]] = {}
     for row in rows:
@@ -87,7 +87,9 @@ def opened_rows(key: OwnerKey, rows: Sequence[dict[str, Any]], own_keys: Callabl
     for row in rows:
         if row.get("present"):
             prefix = row["prefix"]
-            own = {key.keyed(item): item for item in {*opened.get(prefix, ()), *own_keys(prefix)}}
+            texts = known.get(prefix)
+            there = {texts.key(text) for text in texts.order.tolist()} if texts is not None else set()
+            own = {key.keyed(item): item for item in opened.get(prefix, set()) | there}
             row["keys"] = json.dumps([own.get(stored, stored) for stored in json.loads(row["keys"])])
 
 
@@ -163,13 +165,14 @@ PLAIN = frozenset(
 KEYED = frozenset(("id", "session_id", "session", "run_id", "task_type"))
 """Fields with one id, replaced by its keyed hash, which is the same within an owner."""
 
-_LINKS = (
+LINKS = (
     *("source_ids", "linked_steps", "depends_on", "needs", "superseded_by", "links", "episodes"),
     "task_preferences",
 )
-"""Fields with ids of other records, as in the database function `memory_target_keys`."""
+"""Fields with ids of other records, as in the database's function `memory_target_keys`."""
 
-_ALIKE = "alike"
+ALIKE = "alike"
+"""Field with ids of other records and how alike they are."""
 
 
 def has_skeleton(prefix: str) -> bool:
@@ -197,9 +200,9 @@ def skeleton_of(prefix: str, value: Mapping[str, Any], keyed: Callable[[str], st
         elif name in KEYED:
             if isinstance(part, str):
                 found[name] = keyed(part) if part else ""
-        elif name in _LINKS:
+        elif name in LINKS:
             found |= _links(name, part, keyed)
-        elif name == _ALIKE and isinstance(part, Mapping):
+        elif name == ALIKE and isinstance(part, Mapping):
             found[name] = dict.fromkeys(sorted(map(keyed, part)), 0)
     return found
 
