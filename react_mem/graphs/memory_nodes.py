@@ -280,9 +280,8 @@ class MemoryNodes:
         config = get_config()
         identity = None if switched_off(runtime, config) or is_delegated(config) else identify(runtime, config)
         tell = partial(events.task, runtime.stream_writer)
-        goal, steps = updated["goal"], updated["steps"]
         moved = await self._tasks.advance(
-            state["messages"], task, goal, steps, recompressed, identity, runtime.store, tell
+            state["messages"], task, updated["steps"], recompressed, identity, runtime.store, tell
         )
         return {"working_memory": updated, "task": moved}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
@@ -133,7 +132,7 @@ def _line(value: Any) -> str:
 _MAX_REQUEST = 2_000
 _MAX_SAID = 400
 SAID = 6  # Messages before the request in the prompt
-_MAX_DONE = 200
+_MAX_TOOL = 200
 
 
 def plan_of(
@@ -141,26 +140,18 @@ def plan_of(
     thread: Sequence[BaseMessage],
     request: str,
     known: TaskGraph | None,
-    done: Sequence[Mapping[str, Any]] = (),
 ) -> ModelQuestion[Plan]:
-    """Return the question for the plan of a request, after the messages and steps before it."""
+    """Return the question for the plan of a request, after the messages before it."""
     task = [{"goal": known.goal}, *known.to_json()["steps"]] if known is not None else []
     blocks = {
-        "tools": [f"{name}: {flat(what, _MAX_DONE)}" for name, what in tools.items()],
+        "tools": [f"{name}: {flat(what, _MAX_TOOL)}" for name, what in tools.items()],
         "task": [row(one)[:_MAX_REQUEST] for one in task],
         "conversation": [f"{m.type}: {flat(text_of(m), _MAX_SAID)}" for m in thread[-SAID:] if text_of(m).strip()],
-        "done": [_deed(step) for step in done],
         "request": [flat(request, _MAX_REQUEST)],
     }
     data = "\n".join(block(tag, lines) for tag, lines in blocks.items())
     fields = {"max_steps": MAX_STEPS}
     return ModelQuestion("task_graph", data, _schema(list(tools)), partial(parse, tools=tools), fields)
-
-
-def _deed(step: Mapping[str, Any]) -> str:
-    result = f"error: {step['error']}" if step["error"] else str(step["observation"])
-    call = f"{step['action']}({json.dumps(step['arguments'], ensure_ascii=False, default=str)})"
-    return f"{flat(call, _MAX_DONE)} -> {flat(result, _MAX_DONE)}"
 
 
 def _schema(tools: Sequence[str]) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from langchain_core.messages import AnyMessage
 from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
-from react_mem.errors import ExtractionError
 from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import flat
 from react_mem.memory.llm.budget import count_lines
@@ -87,7 +86,6 @@ def _rest(count: int) -> str:
 
 
 _FORM = load_prompt("task_graph_context")
-ASK_EVERY = 6  # Steps of the loop between questions to the model: tool calls update the task without it
 
 
 class TaskNotes(TypedDict):
@@ -96,7 +94,6 @@ class TaskNotes(TypedDict):
     Args:
         shown: Its text in the prompt; empty for none.
         noted: Number of the turn's steps already applied.
-        asked: Number of steps at the last question to the model.
         taken: Ids of the steps that changed in this turn.
         records: Record ids by step id.
         proofs: Words of this conversation used as proof.
@@ -106,7 +103,6 @@ class TaskNotes(TypedDict):
     graph: dict[str, Any]
     shown: str
     noted: int
-    asked: int
     current: str | None
     taken: list[str]
     records: dict[str, str]
@@ -179,36 +175,23 @@ class TurnTasks:
         self,
         thread: Sequence[AnyMessage],
         notes: TaskNotes,
-        goal: str,
         steps: Sequence[Mapping[str, Any]],
         recompressed: bool,
         identity: Identity | None,
         store: BaseStore | None,
         tell: Tell,
     ) -> TaskNotes:
-        """Return the task after tool calls.
+        """Return the task after tool calls, which tell its progress without a model.
 
-        Its text in the prompt changes only with the prompt (`recompressed`) or after a question to the model: else
-        the prompt only grows at its end, so provider caches hit.
+        Its text in the prompt changes only with the prompt (`recompressed`): else the prompt only grows at its end, so
+        provider caches hit.
         """
         if not notes["shown"]:
             return notes
         graph = TaskGraph.from_json(notes["graph"])
         after, current = observed(graph, steps[notes["noted"] :])
         notes = {**notes, "noted": len(steps), "current": current or notes["current"]}
-        fresh = recompressed
-        try:
-            if len(steps) - notes["asked"] >= ASK_EVERY and not after.is_over:
-                notes["asked"] = len(steps)
-                if self._planner is not None:
-                    plan = await self._planner.ask(plan_of(self._tools, (), goal, after, steps[-ASK_EVERY:]))
-                    asked = next((place for place in reversed(range(len(thread))) if is_users(thread[place])), 0)
-                    plan, notes["proofs"] = await _proven(plan, after, thread[asked:], notes.get("proofs", {}))
-                    after = merge(after, plan.graph) if plan.graph.steps else after
-                fresh = True
-        except ExtractionError as error:
-            _degrade(tell, error)
-        if fresh:
+        if recompressed:
             notes["shown"] = _shown(after, notes["current"])
         if after == graph:
             return notes
@@ -223,7 +206,7 @@ class TurnTasks:
 
     def finish(self, notes: TaskNotes) -> TaskNotes:
         """Return the task after the answer: hidden until the next turn, with no step completed by the answer itself."""
-        return {**notes, "shown": "", "noted": 0, "asked": 0}
+        return {**notes, "shown": "", "noted": 0}
 
     @staticmethod
     def taken_steps(notes: TaskNotes | None) -> tuple[str, ...]:
@@ -288,7 +271,6 @@ def _notes(task: KeptTask, taken: Taken) -> TaskNotes:
         graph=task.graph.to_json(),
         shown=_shown(task.graph, None),
         noted=0,
-        asked=0,
         current=None,
         taken=[],
         records={},
