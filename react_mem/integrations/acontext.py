@@ -52,12 +52,7 @@ class _Connected:
     async def connect(
         cls, space_id: str | None = None, *, api_key: str | None = None, base_url: str | None = None
     ) -> AsyncIterator[Self]:
-        """Open a client, and close it afterwards; by default with `ACONTEXT_API_KEY` and `ACONTEXT_BASE_URL`.
-
-        Raises:
-            ImportError: If the package is not installed.
-            ValueError: If there is no key.
-        """
+        """Open a client, and close it afterwards; ImportError without the package, ValueError without a key."""
         try:
             make: Any = importlib.import_module("acontext").AcontextAsyncClient
         except ImportError:
@@ -231,11 +226,7 @@ class AcontextSessions(_Connected):
         return SessionExport(there, len(wanted) - kept, kept)
 
     async def import_tasks(self, memory: MemoryFacade, user_id: str, session_id: str) -> int:
-        """Record the finished tasks that Acontext has found in an exported conversation, and return their number.
-
-        Unfinished tasks are left for the next time. A task becomes an episode with the origin `tool`, since another
-        model wrote it, and its preferences become the lessons.
-        """
+        """Record the finished tasks that Acontext found in a conversation as episodes; return their number."""
         there = self._id(user_id, session_id)
         over = [task async for task in self._pages("get_tasks", there) if task.status in _OVER]
         for task in over:

@@ -25,10 +25,7 @@ QUALITY_CHECKS: tuple[QualityCheck, ...] = get_args(QualityCheck)
 
 @dataclass(frozen=True)
 class ItemPlace:
-    """Place of an item, with the path of the field in question; empty for the whole item.
-
-    `beside` is the key of an item in the same namespace that it repeats or contradicts; empty for none.
-    """
+    """Place of an item, the path of the field in question if any, and the item that it repeats or contradicts."""
 
     namespace: tuple[str, ...]
     key: str
@@ -47,23 +44,14 @@ class QualityFinding:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """Report on a store: places, and no contents.
-
-    Args:
-        items: Number of items.
-        bytes: Size of their values as JSON.
-        namespaces: Number of namespaces.
-        findings: Results by check; `growth` counts the items of the last 30 days.
-        before: Items of the 30 days before.
-        by_month: Items by month of creation, the earliest first.
-    """
+    """Report on a store: places, and no contents."""
 
     items: int
-    bytes: int
+    bytes: int  # of their values as JSON
     namespaces: int
-    findings: Mapping[QualityCheck, QualityFinding]
-    before: int = 0
-    by_month: Mapping[str, int] = field(default_factory=dict)
+    findings: Mapping[QualityCheck, QualityFinding]  # `growth` counts the items of the last 30 days
+    before: int = 0  # items of the 30 days before
+    by_month: Mapping[str, int] = field(default_factory=dict)  # by creation, the earliest first
 
     def failing(self, limits: Mapping[QualityCheck, int]) -> list[QualityCheck]:
         """Return the checks that found more than their limits."""

@@ -146,10 +146,7 @@ class CodingSession:
             tokens = max(tokens * 2 // 3, LEAST_TOKENS)
 
     async def stop(self, answer: str, transcript: str, told: ToldEvent) -> None:
-        """Store the answer that ends a turn, and everything of the session that is not stored yet.
-
-        Answer and transcript may be empty. Raises NotKeptError for a part that could not be stored.
-        """
+        """Store an answer, if there is one, and what of the session is not stored yet; else NotKeptError."""
         if self._is_late(told):
             return
         await self._load(anew=True)

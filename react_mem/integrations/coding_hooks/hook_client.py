@@ -77,10 +77,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run(user_id: str, agent: str, seconds: float | None) -> int:
-    """Read an event from the standard input, print the answer, and return 0, also after a failure.
-
-    The user is never taken from the event. Without `seconds` the limits of `SECONDS` hold.
-    """
+    """Read an event from the standard input, print the answer, and return 0, also after a failure."""
     try:
         output = _answer(user_id, agent, seconds)
     except _NotNowError as problem:

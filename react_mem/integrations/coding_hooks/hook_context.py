@@ -53,10 +53,7 @@ def prompt_context(assembled: Assembled) -> str | None:
 
 
 async def session_context(memory: MemoryFacade, user_id: str, session_id: str, *, goes_on: bool) -> str:
-    """Return the context at the beginning of a session: profile, standing instructions and latest conversation.
-
-    A session that goes on is the latest conversation itself.
-    """
+    """Return the context at the beginning of a session: profile, standing instructions, latest conversation."""
     profile, told, (held, _, _) = await asyncio.gather(
         memory.profile.get_profile(user_id),
         memory.dialog.standing(user_id, _MAX_INSTRUCTIONS),

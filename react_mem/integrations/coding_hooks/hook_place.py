@@ -52,10 +52,7 @@ class HookPlace(NamedTuple):
 
 
 def place_of(agent: str, environ: Mapping[str, str] = os.environ) -> HookPlace:
-    """Return the place of the resident for an agent and the settings in the environment, and make its folder.
-
-    Raises OSError if the folder cannot be made, or others could enter it.
-    """
+    """Return the place of the resident for an agent and settings, and make its folder; OSError if others may enter."""
     if environ.get("HOME") == "":
         # it would be the root of the file system
         raise FileNotFoundError(errno.ENOENT, "there is no home folder, in which memory is; set it", "HOME")

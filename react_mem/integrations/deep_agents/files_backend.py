@@ -222,11 +222,7 @@ class ReadingBackend(deep.BackendProtocol):
 
     @answered(_not_downloaded, _none_there)
     async def _download(self, files: OwnedFiles, paths: list[str]) -> list[deep.FileDownloadResponse]:
-        """Return files as bytes.
-
-        In a run whose memory is off or out of reach no file exists: the files read at the beginning of a turn must not
-        fail it, and a warning in the log says why.
-        """
+        """Return files as bytes; none where memory is off or out of reach, so that no turn fails at its beginning."""
         kept = await files.get([path for path in dict.fromkeys(paths) if _refusal(path) is None])
         given = await asyncio.to_thread(lambda: {path: bytes_of(data) for path, data in kept.items()})
         return [
@@ -395,14 +391,11 @@ class LearntSkills:
 
 
 class LearntSkillsBackend(ReadingBackend):
-    """The skills that a user's agents have learnt, read-only: `/<name>/SKILL.md` each, behind a route.
-
-    Active skills are shown; skills on probation and archived ones are not. Their owner follows from the run, as with
-    `MemoryFilesBackend`.
+    """The active skills that a user's agents have learnt, read-only: `/<name>/SKILL.md` each, behind a route.
 
     Args:
         store: The store; by default the agent's.
-        user_id: The owner, if the application names one.
+        user_id: The owner, if the application names one; else the run's, as with `MemoryFilesBackend`.
     """
 
     def _files(self, owner: FileOwner) -> LearntSkills:

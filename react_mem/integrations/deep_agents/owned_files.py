@@ -63,10 +63,7 @@ class FileOwner:
 
 
 def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
-    """Return the owner of the current call's files: named by the application, or the run's, never by a model.
-
-    Raises NobodysFiles if there is no owner or no store.
-    """
+    """Return the owner of the current call's files: the application's or the run's; NobodysFiles for none."""
     runtime: Runtime[None] | None = _of_run(get_runtime)
     if runtime is None:
         if not user_id or store is None:
@@ -156,10 +153,7 @@ class OwnedFiles:
             yield [one for one, path in zip(page, paths, strict=True) if path == at or path.startswith(within)]
 
     async def put(self, given: Mapping[str, FileData], origin: Origin) -> None:
-        """Write whole files, all of them or none.
-
-        Raises ValueError for an invalid content, MemoryFull, and LegalHoldError if an overwritten file is under a hold.
-        """
+        """Write whole files, all or none; ValueError if invalid, LegalHoldError for a held one, MemoryFull."""
         wanted = {self._whole(path): data for path, data in given.items()}
         await self._write(
             list(wanted), lambda known: [self._file(path, one, origin, known.get(path)) for path, one in wanted.items()]
@@ -218,10 +212,7 @@ class OwnedFiles:
         return shown, "; ".join(f"{arm}: {cause}" for arm, cause in found.missing.items())
 
     async def remove(self, path: str) -> int:
-        """Remove the file at a path and all files below it, in batches, and return their number.
-
-        Raises LegalHoldError if one of them is under a hold.
-        """
+        """Remove the file at a path and all files below it, in batches; return their number. LegalHoldError if held."""
         at, within = self._area(path)
         count = 0
         while gone := await transact(self.owner.store, self.owner.user_id, partial(self._some_gone, at, within)):

@@ -38,10 +38,7 @@ _FORMS = {
 
 
 class ImportFile:
-    """A file, folder or archive of an import, which can be read repeatedly; `-` keeps the standard input in a file.
-
-    Raises ValueError if there is nothing at the path.
-    """
+    """A file, folder or archive of an import, which can be read repeatedly; `-` keeps the standard input in a file."""
 
     def __init__(self, where: str) -> None:
         self.name = STANDARD_INPUT if where == "-" else Path(where).name
@@ -56,10 +53,7 @@ class ImportFile:
             raise ValueError("cannot be read: there is no such file, folder or archive")
 
     def parts(self, names: re.Pattern[str]) -> Iterator[tuple[str, BinaryIO]]:
-        """Yield the matching files with their names, sorted by name; a single file always matches.
-
-        Raises ValueError for a file of the wrong form, OSError, and zipfile.BadZipFile for a damaged archive.
-        """
+        """Yield the matching files with their names, sorted; a single file always matches. Else ValueError."""
         if zipfile.is_zipfile(self._path):
             with zipfile.ZipFile(self._path) as archive:
                 for member in _wanted(archive, names):
@@ -151,10 +145,7 @@ class Element(NamedTuple):
 
 
 def json_elements(stream: BinaryIO, name: str) -> Iterator[Element]:
-    """Yield the elements of an array, of the arrays in an object, or of JSON Lines, in order.
-
-    Raises ValueError if the file is not JSON in UTF-8; the message names line, cause and cure.
-    """
+    """Yield the elements of an array, of the arrays in an object, or of JSON Lines; ValueError for anything else."""
     reader = _JsonReader(stream, name)
     match reader.peek():
         case "":

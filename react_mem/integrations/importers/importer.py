@@ -305,10 +305,7 @@ def _take_in(decided: _Decided, entry: ForeignEntry, update: SourceUpdate) -> No
 
 
 def _said_again(fact: Record | None, record: Record) -> Fact | None:
-    """Return a fact that its own source had ended and states again later; None in any other case.
-
-    A fact that the user ended or changed stays ended: an import never overrides the user.
-    """
+    """Return a fact that its own source had ended and states again later; None if the user ended or changed it."""
     if not isinstance(fact, Fact) or not isinstance(record, Fact) or fact.current or not record.current:
         return None
     ended_here = fact.superseded_by or fact.ended_by or fact.origin is not Origin.IMPORT or fact.is_withdrawn
@@ -321,10 +318,7 @@ def _said_again(fact: Record | None, record: Record) -> Fact | None:
 
 
 async def checked_owners(source: ForeignSource, chosen: ImportOwners, told: Told) -> tuple[ImportOwners, int]:
-    """Read a source to its end, and return the checked choice of owners, and the number of entries.
-
-    Raises ValueError if nothing would become anybody's memory, or the owner is ambiguous.
-    """
+    """Read a source to its end; return the checked owners and the number of entries. ValueError names a problem."""
     total, unusable = 0, ImportOutcome()
     names, nobody = set[tuple[str, str]](), set[str]()
     is_nobodys = is_elsewhere = False

@@ -32,11 +32,7 @@ _SHOWN = 8
 
 
 class LangGraphItems:
-    """Items of the store, or of the database at an address, below a prefix of namespaces.
-
-    The label behind the prefix is the owner, and the last one. A label of the prefix in braces stands for the
-    owner, and more labels may follow then.
-    """
+    """Items of a store, or of the database at an address, below a prefix of namespaces, which marks the owner."""
 
     name = "langmem"
     personal = False
@@ -50,10 +46,7 @@ class LangGraphItems:
         self._is_placed = bool(places)
 
     async def batches(self) -> AsyncIterator[Entries]:
-        """Yield the items, a page at a time.
-
-        Raises ValueError if there is no such store, or the prefix does not identify the owners.
-        """
+        """Yield the items, a page at a time; ValueError without such a store, or if the prefix identifies no owners."""
         found, depth = False, len(self._above) + 1
         try:
             if isinstance(self._where, str):

@@ -94,10 +94,7 @@ _WORDS = ("text", "title", "steps", "outcome")  # Fields of documents and episod
 
 @dataclass(frozen=True)
 class SourceUpdate:
-    """Decision about an entry that was imported before: records to write, and a replaced record of another kind.
-
-    `refused` is the reason for keeping other words than the source's; empty where the words agree.
-    """
+    """Decision about an entry that was imported before; `refused` says why other words than the source's stay."""
 
     writes: Sequence[Record] = ()
     replaced: Record | None = None
@@ -125,10 +122,7 @@ def words_of(record: Record) -> tuple[Any, ...]:
 def of_same_words(
     before: Record, record: Record, stored: Mapping[str, Fact], *, dated: bool, at: datetime
 ) -> SourceUpdate:
-    """Decide about an entry with the words of its last import: it may have ended there, or be stated again.
-
-    `stored` are the facts that may be involved, by id; `dated` is true where the source dates the entry.
-    """
+    """Decide about an entry with the words of its last import; `dated` is true where the source dates it."""
     if isinstance(before, Message) and isinstance(record, Message):
         return KNOWN if before.content == record.content else SourceUpdate(refused=SAID)
     if not isinstance(before, Fact) or not isinstance(record, Fact) or record.said_at < before.said_at:
@@ -156,10 +150,7 @@ def of_same_words(
 def of_other_words(
     priors: Sequence[Record], record: Record, known: Record | None, stored: Mapping[str, Fact], *, at: datetime
 ) -> SourceUpdate:
-    """Decide about an entry with other words than at its last import.
-
-    `priors` are the records imported from it, `known` a stored record with the new words from anywhere.
-    """
+    """Decide about an entry with other words than at its last import; `known` is a record that has the new ones."""
     if not priors:
         return KNOWN if known is not None else SourceUpdate(refused=FORGOTTEN)
     believed = [prior for prior in priors if not isinstance(prior, Fact) or prior.current]

@@ -191,10 +191,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ClientUser:
-    """The user of a client, with the agent that has the policy; `opened` returns the memory, once it is open.
-
-    `remote` marks a server of somebody else: its hosts and files stay hidden from the user.
-    """
+    """The user of a client, with the agent that has the policy; from a `remote` one hosts and files stay hidden."""
 
     user_id: str
     agent: AgentConfig

@@ -348,10 +348,7 @@ def _what_is_wrong(error: ValidationError) -> str:
 
 
 def memory_server() -> MCPServer:
-    """Return a server. Blocking: it makes the schemas of all tools.
-
-    Clients get no change notifications: a server has many users, and none may learn of another's changes.
-    """
+    """Return a server, which notifies no client of changes. Blocking: it makes the schemas of all tools."""
     server = _MemoryServer(
         "react-mem",
         title="Memory",

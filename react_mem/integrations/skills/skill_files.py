@@ -48,10 +48,7 @@ _LESSON = ("Principle", "Root Cause", "Correct Approach", "Prevention")
 
 
 def skill_name(skill: Skill, owner: str) -> str:
-    """Return a readable file name of a skill, unique for version and owner, given by a pseudonym.
-
-    A space takes a name once, and a new version is added before the old one is removed.
-    """
+    """Return a readable file name of a skill, unique for version and owner: a space takes a name once."""
     version = f"{owner}:{skill.id}:{write_skill(skill, '')}"
     return f"{_slug(skill.use_when, 40) or 'skill'}-{hashlib.sha256(version.encode()).hexdigest()[:12]}"
 
@@ -123,10 +120,7 @@ def _description(use_when: str) -> str:
 
 
 def read_skills(text: str) -> list[dict[str, Any]]:
-    """Return the procedures in a Markdown file, one of ours or with entries as above, as `add_skill` takes them.
-
-    Raises ValueError if it cannot be read.
-    """
+    """Return the procedures in a Markdown file, one of ours or with entries as above; ValueError if unreadable."""
     if len(text) > MAX_FILE_CHARS:
         raise ValueError(f"it has {len(text)} characters, more than {MAX_FILE_CHARS}")
     front, body = _parts(text)
@@ -145,10 +139,7 @@ def read_skills(text: str) -> list[dict[str, Any]]:
 
 
 def read_agent_skill(text: str) -> tuple[list[dict[str, Any]], bool]:
-    """Return the procedures in a `SKILL.md`, and true if it was cut; free Markdown becomes preferences.
-
-    Raises ValueError if it cannot be read, or has no instructions.
-    """
+    """Return the procedures in a `SKILL.md`, true if it was cut; free Markdown becomes preferences. Else ValueError."""
     found = read_skills(text)
     if found:
         return found, False
@@ -180,10 +171,7 @@ def _kept_front(front: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _instructions(body: str) -> tuple[list[str], bool]:
-    """Return the first paragraphs of a body, as far as there is room, and true if there are more.
-
-    Joined by blank lines they make the body again, letter by letter.
-    """
+    """Return the first paragraphs of a body, as far as there is room, and true if there are more."""
     told: list[str] = []
     room = MAX_BODY_CHARS
     for paragraph in _paragraphs(body):

@@ -56,10 +56,7 @@ async def take_in_skills(
     agent_id: str,
     dry_run: bool = False,
 ) -> SkillImport:
-    """Store skills for new occasions on probation; one for a known kind of task and occasion is skipped.
-
-    They are given with their places, such as a file's path, as `ProceduralMemoryStore.add_skill` takes them.
-    """
+    """Store skills, given with their places, for new occasions on probation; one for a known occasion is skipped."""
     known = {name for skill in await owned_skills(memory, user_id) for name in _names(skill)}
     taken: dict[str, str] = {}
     outcome = SkillImport()

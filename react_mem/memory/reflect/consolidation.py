@@ -46,10 +46,7 @@ _MARKS = " .!?;:,…。！？、，"
 
 @dataclass(frozen=True)
 class Drawn:
-    """Knowledge before it is a record: `proofs` and `against` count all memories for and against it.
-
-    `key` is its identity while the text changes; empty where the text is the identity.
-    """
+    """Knowledge before it is a record; `key` is its identity while the text changes, empty where the text is it."""
 
     form: Form
     about: str
@@ -238,10 +235,7 @@ async def read_memories(store: BaseStore, user_id: str) -> Memories:
 
 
 def groups(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
-    """Group memories with the same subject and a common word, the most frequent word first.
-
-    A memory without such a word is in no group; groups overlap at most by half.
-    """
+    """Group memories with the same subject and a common word, the most frequent word first; half may overlap."""
     by_word: defaultdict[tuple[str, str], list[Evidence]] = defaultdict(list)
     for one in evidence:
         for word in set(index_terms(one.text)):

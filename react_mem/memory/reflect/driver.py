@@ -91,17 +91,11 @@ class Strategy(ABC, Generic[D]):
 
     @abstractmethod
     async def merge(self, drafts: Sequence[D], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
-        """Return the changes of drafts whose sources are all `there`; the report takes the texts that change.
-
-        Called again, with fresh sources, if the transaction is retried.
-        """
+        """Return the changes of drafts whose sources are all `there`; called again if the transaction is retried."""
 
 
 async def run(strategy: Strategy[D], asker: Asker | None = None) -> Report:
-    """Reflect once. Idempotent: without new material nothing changes and no model is asked.
-
-    Safe for concurrent workers. A failing model only costs the drafts that need it.
-    """
+    """Reflect once. Idempotent, and safe for concurrent workers; a failing model only costs the drafts that need it."""
     store, user_id, key = strategy.store, strategy.user_id, strategy.note_key
 
     async def note() -> Mapping[str, Any]:

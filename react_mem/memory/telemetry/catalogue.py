@@ -75,10 +75,7 @@ class Metric(Enum):
 
 
 class Instrument:
-    """One instrument; its name is without the prefix, its unit as UCUM writes it, with remarks in braces.
-
-    `buckets` are the upper ends of a histogram's buckets.
-    """
+    """One instrument; its unit as UCUM writes it, with remarks in braces, and the upper ends of its buckets."""
 
     def __init__(
         self, kind: Metric, name: str, unit: str, description: str, *labels: Label, buckets: tuple[float, ...] = ()

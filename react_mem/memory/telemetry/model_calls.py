@@ -76,10 +76,7 @@ def turn_answered(messages: Iterable[BaseMessage]) -> None:
 
 
 def cost_of(message: AIMessage) -> float | None:
-    """Return the price in US dollars of the call that a message answers.
-
-    It is None without genai-prices (the extra `prices`), for a model that it does not know, and without tokens.
-    """
+    """Return the price in US dollars of the call that a message answers; None if genai-prices does not tell it."""
     read, written = _tokens(message.usage_metadata)
     for name in names_of(message) if _PRICED and (read or written) else ():
         try:

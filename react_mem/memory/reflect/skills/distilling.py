@@ -109,10 +109,7 @@ class Findings:
 
 
 def find(traces: Sequence[Trace], tools: Collection[str]) -> list[Findings]:
-    """Find procedures by kind of task; those with other tools than the agent's are dropped.
-
-    Compute only: hundreds of turns, the oldest first, take a tenth of a second.
-    """
+    """Find procedures, by kind of task, with the agent's tools alone. Compute only: it may take a tenth of a second."""
     kinds: defaultdict[str, list[Trace]] = defaultdict(list)
     for trace in traces:
         kinds[trace.task_type].append(trace)

@@ -133,14 +133,7 @@ MAX_SKILLS = 500  # Skills of a user that a run reads
 
 
 class Learning(Strategy[SkillDraft]):
-    """Learning from the latest experience of an agent with a user.
-
-    A procedure of several successful turns becomes a skill on probation. A model words it; without one the wording is
-    plain.
-
-    Args:
-        tools: Names of the agent's tools; a skill uses no others.
-    """
+    """Learning from the latest experience of an agent with a user; a skill uses the agent's `tools` alone."""
 
     note_key = "learning"
     sources = (MemoryScope.EXPERIENCE,)
@@ -285,10 +278,7 @@ def kind_followed(kinds: Mapping[str, Sequence[str]], steps: Sequence[Mapping[st
 
 
 def uses_of(skills: Sequence[Skill], steps: Sequence[Mapping[str, Any]], *, success: bool) -> dict[str, bool]:
-    """Return the followed skills by id, with their success.
-
-    If one skill's steps are a part of another's, only the longer one counts: the shorter one's gap would never show.
-    """
+    """Return the followed skills by id, with their success; of skills that are parts of each other the longest."""
     uses = {skill.id: use for skill in skills if (use := use_of(skill, steps, success=success)) is not None}
     went_through = [tools_of(skill) for skill in skills if uses.get(skill.id)]
 

@@ -173,10 +173,7 @@ def procedures(traces: Iterable[Trace], *, shortest: int) -> list[Procedure]:
 
 
 def _in_order(shared: Iterable[_Step], turns: Sequence[Trace]) -> Procedure | None:
-    """Return the steps that have one order in nearly all turns; None for none.
-
-    The step that agrees least goes first: a step of the procedure disagrees with detours only, a detour with all steps.
-    """
+    """Return the steps that have one order in nearly all turns, without those that agree least; None for none."""
     wanted = set(shared)
     places = [{step: place for place, step in enumerate(_steps(turn))} for turn in turns]
     before = {

@@ -32,18 +32,12 @@ _STATUSES = frozenset(get_args(TaskStatus))
 
 @dataclass(frozen=True)
 class Plan:
-    """A usable plan; its graph has no steps where the request needs none.
-
-    Args:
-        goes_on: True if it continues the known task.
-        repairs: Descriptions of the dropped errors.
-        proofs: Quoted proof of completion by step id.
-    """
+    """A usable plan; its graph has no steps where the request needs none."""
 
     graph: TaskGraph
-    goes_on: bool = False
-    repairs: tuple[str, ...] = ()
-    proofs: Mapping[str, str] = field(default_factory=dict)
+    goes_on: bool = False  # with the known task
+    repairs: tuple[str, ...] = ()  # of errors that were dropped
+    proofs: Mapping[str, str] = field(default_factory=dict)  # quotes by step id
 
 
 def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:

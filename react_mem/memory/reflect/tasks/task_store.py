@@ -247,12 +247,7 @@ class TaskKeeper:
         return _kept(task, steps) if task is not None else None
 
     async def save(self, task: KeptTask, source_id: str, *, new: bool = False) -> dict[str, str]:
-        """Store the present state of a task in one batch; return the record ids by step id.
-
-        Args:
-            source_id: The message of this conversation that introduced the changes.
-            new: True for a task that was just set; any other missing task was forgotten and stays so.
-        """
+        """Store the present state of a task; return the record ids by step. Only a `new` one may be missing."""
 
         async def step() -> tuple[dict[str, str], list[Change]]:
             before, known = await self.state.task(self.user_id, task.id)

@@ -1,7 +1,4 @@
-"""Task of a turn: planned before the answer, advanced by tool calls, stored for later conversations.
-
-A failed plan never fails the turn; the failure is reported.
-"""
+"""Task of a turn: planned before the answer, advanced by tool calls, stored; a failed plan never fails the turn."""
 
 from __future__ import annotations
 
@@ -89,25 +86,16 @@ _FORM = load_prompt("task_graph_context")
 
 
 class TaskNotes(TypedDict):
-    """The task of a conversation in its checkpoint.
-
-    Args:
-        shown: Its text in the prompt; empty for none.
-        noted: Number of the turn's steps already applied.
-        taken: Ids of the steps that changed in this turn.
-        records: Record ids by step id.
-        proofs: Words of this conversation used as proof.
-    """
+    """The task of a conversation in its checkpoint."""
 
     id: str
     graph: dict[str, Any]
-    shown: str
-    noted: int
+    shown: str  # in the prompt; empty for none
+    noted: int  # of the turn's steps
     current: str | None
-    taken: list[str]
-    records: dict[str, str]
-    # a checkpoint of an earlier version has none
-    proofs: NotRequired[Taken]
+    taken: list[str]  # steps that changed in this turn
+    records: dict[str, str]  # ids by step
+    proofs: NotRequired[Taken]  # a checkpoint of an earlier version has none
 
 
 # Callback for the progress of a turn's task: called with `ok` or `degraded`, a message, and maybe the `graph`
@@ -181,11 +169,7 @@ class TurnTasks:
         store: BaseStore | None,
         tell: Tell,
     ) -> TaskNotes:
-        """Return the task after tool calls, which tell its progress without a model.
-
-        Its text in the prompt changes only with the prompt (`recompressed`): else the prompt only grows at its end, so
-        provider caches hit.
-        """
+        """Return the task after tool calls; its text changes with the prompt alone, so that provider caches hit."""
         if not notes["shown"]:
             return notes
         graph = TaskGraph.from_json(notes["graph"])
