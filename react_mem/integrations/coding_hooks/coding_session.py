@@ -133,7 +133,6 @@ class CodingSession:
             [item for item in recalled.results if not self._is_seen(item)], recalled.results.missing
         )
         shown = Recalled(results, recalled.read, stored=False)
-
         tokens = self._policy.context.memory_tokens
         while True:
             context = self._policy.context.model_copy(update={"memory_tokens": tokens})

@@ -262,7 +262,6 @@ def _start(place: HookPlace, agent: str) -> None:
     import subprocess
 
     _refuse_unknown(agent, place.home)
-
     log = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         subprocess.Popen(  # noqa: S603 - the command is our own
