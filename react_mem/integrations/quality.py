@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 from langgraph.store.base import BaseStore, Item
 
-from react_mem.integrations.importers.langgraph_items import text_in
+from react_mem.integrations.importers.import_memories import text_in
 from react_mem.memory import MemoryScope
 from react_mem.memory.records import KINDS, claim_of, normalise, read_all, secret_finder
 
