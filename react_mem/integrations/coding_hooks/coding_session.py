@@ -23,17 +23,19 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from react_mem import OpenAgentMemory
-from react_mem.integrations.coding_hooks.hook_context import (
+from react_mem.integrations.coding_hooks.owed_notes import owed_from, pay
+from react_mem.integrations.coding_hooks.transcripts import (
     LEAST_TOKENS,
     HeldMessage,
+    SaidTurn,
     ToldEvent,
     held_of,
+    own_words,
     prompt_context,
+    read_turns,
     session_context,
     untold,
 )
-from react_mem.integrations.coding_hooks.owed_notes import owed_from, pay
-from react_mem.integrations.coding_hooks.transcripts import SaidTurn, own_words, read_turns
 from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, Origin
 from react_mem.memory.records import KINDS, AuditActor, AuditReason, acting, storable
 from react_mem.memory.turns import (

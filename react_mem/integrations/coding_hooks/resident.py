@@ -146,7 +146,7 @@ class _Resident:
     async def _answer(self, asked: dict[str, Any]) -> dict[str, str]:
         assert self._loading is not None  # noqa: S101 - narrows for the type checker
         from react_mem.errors import ReactMemError
-        from react_mem.integrations.coding_hooks.hook_context import ToldEvent
+        from react_mem.integrations.coding_hooks.transcripts import ToldEvent
         from react_mem.memory.turns import cause_of, scrub
 
         event, told = asked["event"], ToldEvent(asked["told_at"], asked["transcript_bytes"])
