@@ -59,9 +59,8 @@ async def assert_remembers(
     store = _store_of(where, needed=answer is None)
     found, looked_at, near = await _look(store, said, namespace) if store is not None else ([], 0, [])
     if answer is not None:
-        held = (
-            _listed("The store holds it, but it was not recalled:", found) if found else "The store does not hold it."
-        )
+        unrecalled = "The store holds it, but it was not recalled:"
+        held = _listed(unrecalled, found) if found else "The store does not hold it."
         raise AssertionError(f"The answer to {asked!r} does not hold {_named(said)}: {_cut(answer)!r}\n{held}")
     if not found:
         nearest = _listed("The nearest:", near) if near else "Nothing is like it."

@@ -118,14 +118,11 @@ class QualityTally:
 
     def report(self) -> QualityReport:
         """Return the report."""
-        findings = {
-            check: QualityFinding(self._counts[check], tuple(self._examples[check])) for check in QUALITY_CHECKS
-        }
+        findings = {one: QualityFinding(self._counts[one], tuple(self._examples[one])) for one in QUALITY_CHECKS}
         never = [place for digest, place in self._unused.items() if digest not in self._used]
         examples = tuple(ItemPlace(namespace, key) for namespace, key in never[:_EXAMPLES])
-        findings["never_recalled"] = (
-            QualityFinding(len(never), examples) if self._is_ours else QualityFinding(None, why=_NOT_KNOWN)
-        )
+        known = QualityFinding(len(never), examples)
+        findings["never_recalled"] = known if self._is_ours else QualityFinding(None, why=_NOT_KNOWN)
         months = dict(sorted(self._months.items()))
         return QualityReport(self._items, self._bytes, len(self._namespaces), findings, self._before, months)
 
@@ -140,9 +137,8 @@ class QualityTally:
         if not FACT.matches(value) or not value.get("current", True):
             return
         over = value.get("valid_to")
-        if _with_zone(item.updated_at) < self._stale_before or (
-            over and _with_zone(datetime.fromisoformat(over)) < self._now
-        ):
+        is_over = over and _with_zone(datetime.fromisoformat(over)) < self._now
+        if is_over or _with_zone(item.updated_at) < self._stale_before:
             self._note("stale", ItemPlace(namespace, item.key))
         if doubts := value.get("doubts"):
             self._note("contradictions", ItemPlace(namespace, item.key, beside=str(doubts[0])))

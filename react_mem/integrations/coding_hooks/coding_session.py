@@ -131,10 +131,8 @@ class CodingSession:
         elif not again:
             # it may have been stored all the same, and is looked for in the transcript
             self._loaded = False
-        results = MemoryResults(
-            [item for item in recalled.results if not self._is_seen(item)], recalled.results.missing
-        )
-        shown = Recalled(results, recalled.read, stored=False)
+        unseen = [item for item in recalled.results if not self._is_seen(item)]
+        shown = Recalled(MemoryResults(unseen, recalled.results.missing), recalled.read, stored=False)
         tokens = self._policy.context.memory_tokens
         while True:
             context = self._policy.context.model_copy(update={"memory_tokens": tokens})

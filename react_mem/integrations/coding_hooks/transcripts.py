@@ -248,9 +248,8 @@ async def session_context(memory: MemoryFacade, user_id: str, session_id: str, *
         for _, one in held:
             if goes_on == (one.id == session_id):
                 text = f"{LABELS[Origin.ASSISTANT]}{one.summary}" if one.summary else render_beginning(one.about)
-                head = f"conversation {one.last:%Y-%m-%d}, {one.messages} messages" + (
-                    "" if one.summary else ", began with"
-                )
+                began = "" if one.summary else ", began with"
+                head = f"conversation {one.last:%Y-%m-%d}, {one.messages} messages{began}"
                 yield BriefingEntry(BriefingPart.EARLIER, f"- [{head}] {flat(text, _SUMMARY_CHARS)}")
                 break
 
@@ -295,10 +294,8 @@ class ToldEvent(NamedTuple):
 
 def held_of(messages: Sequence[Message]) -> list[HeldMessage]:
     """Return messages of a session, in order, without their words. Blocking: it may be a long session."""
-    return [
-        HeldMessage(one.turn, "user" if one.role == "user" else "assistant", words_key(whole_text(vars(one))))
-        for one in messages
-    ]
+    keys = ((one, words_key(whole_text(vars(one)))) for one in messages)
+    return [HeldMessage(one.turn, "user" if one.role == "user" else "assistant", key) for one, key in keys]
 
 
 def untold(

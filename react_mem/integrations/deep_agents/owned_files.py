@@ -155,9 +155,8 @@ class OwnedFiles:
     async def put(self, given: Mapping[str, FileData], origin: Origin) -> None:
         """Write whole files, all or none; ValueError if invalid, LegalHoldError for a held one, MemoryFull."""
         wanted = {self._whole(path): data for path, data in given.items()}
-        await self._write(
-            list(wanted), lambda known: [self._file(path, one, origin, known.get(path)) for path, one in wanted.items()]
-        )
+        named = list(wanted.items())
+        await self._write([*wanted], lambda known: [self._file(at, one, origin, known.get(at)) for at, one in named])
 
     async def edit(self, path: str, change: Callable[[str], tuple[int | str, str | None]]) -> int | str | None:
         """Change the text of a file in a transaction, so that no concurrent change is lost; None without such a file.
@@ -257,9 +256,8 @@ class OwnedFiles:
         await make_room(store, user_id, self.policy.quotas, [file for file in files if file.path not in known])
         # a file that is there already takes the room that it grows by, and is no further record
         grown = [file.content[len(known[file.path].content) :] for file in files if file.path in known]
-        await make_room(
-            store, user_id, self.policy.quotas.model_copy(update={"memories": None}), [one for one in grown if one]
-        )
+        further = self.policy.quotas.model_copy(update={"memories": None})
+        await make_room(store, user_id, further, [one for one in grown if one])
 
     def _file(self, path: str, given: FileData, origin: Origin, before: AgentFile | None) -> AgentFile:
         content, is_text = given["content"], given["encoding"] == "utf-8"

@@ -136,10 +136,8 @@ def as_record(source: str, entry: ForeignEntry) -> Record:
             return _noted(Fact, source, entry, {**common, **_fact(entry, text, at)})
     # a fact of several pages is a document: it is found by each of its pieces
     uri = storable(f"{source}:{entry.id}")
-    title = storable(entry.title)[:_MAX_TITLE]
-    return _noted(
-        Document, source, entry, {**common, "id": DOCUMENT.id(uri, text), "uri": uri, "title": title, "text": text}
-    )
+    told = {"id": DOCUMENT.id(uri, text), "uri": uri, "title": storable(entry.title)[:_MAX_TITLE], "text": text}
+    return _noted(Document, source, entry, {**common, **told})
 
 
 def _finite(value: Any) -> Any:

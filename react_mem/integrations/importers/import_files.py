@@ -179,9 +179,8 @@ class _JsonReader:
     def fail(self, why: str, at: int | None = None) -> NoReturn:
         """Raise a ValueError that names the line."""
         line = self._lines + self._text.count("\n", 0, self._at if at is None else at)
-        raise ValueError(
-            f"{self._name}, line {line}: is not JSON that can be read ({why}); export it again, or mend it there"
-        )
+        told = f"is not JSON that can be read ({why}); export it again, or mend it there"
+        raise ValueError(f"{self._name}, line {line}: {told}")
 
     def peek(self) -> str:
         """Return the next character that is not blank; empty at the end."""
@@ -271,9 +270,8 @@ class _JsonReader:
             piece = self._stream.read(wanted)
         except UnicodeDecodeError as error:
             # the place in the piece is not one in the file
-            raise ValueError(
-                f"{self._name}, behind line {self.line}: is not UTF-8 ({error.reason}); save it as UTF-8"
-            ) from None
+            told = f"is not UTF-8 ({error.reason}); save it as UTF-8"
+            raise ValueError(f"{self._name}, behind line {self.line}: {told}") from None
         if not piece:
             return False
         self._lines += self._text.count("\n", 0, self._at)

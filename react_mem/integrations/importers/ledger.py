@@ -20,7 +20,6 @@ from react_mem.memory.records import (
     KINDS,
     Change,
     in_any_order,
-    kind_named,
     meta_namespace,
     record_id,
     revived,
@@ -73,15 +72,14 @@ EarlierImports = defaultdict[str, set[tuple[str, str]]]
 
 async def earlier_imports(store: BaseStore, user_id: str, source: str) -> EarlierImports:
     """Return an owner's records from a source."""
-    earlier = EarlierImports(set)
+    earlier, changeable = EarlierImports(set), {kind.name for kind in _CHANGEABLE}
     for namespace in {kind.namespace(user_id) for kind in _CHANGEABLE}:
         async for items in in_any_order(store, namespace):
             for item in items:
-                value: dict[str, Any] = item.value
-                kind, meta = kind_named(value.get("kind")), value.get("meta") or {}
-                if kind in _CHANGEABLE and meta.get("source") == source:
-                    entry = digest_of(*map(str, (source, meta.get("id"), value.get("session_id"))))
-                    earlier[entry].add((kind.name, item.key))
+                kind, meta = str(item.value.get("kind")), item.value.get("meta") or {}
+                if kind in changeable and meta.get("source") == source:
+                    entry = digest_of(*map(str, (source, meta.get("id"), item.value.get("session_id"))))
+                    earlier[entry].add((kind, item.key))
     return earlier
 
 

@@ -72,9 +72,8 @@ class _Recorder:
         if ours.kind is Metric.COUNTER:
             return meter.create_counter(name, unit, description).add
         if ours.kind is Metric.HISTOGRAM:
-            return meter.create_histogram(
-                name, unit, description, explicit_bucket_boundaries_advisory=list(ours.buckets)
-            ).record
+            ends = list(ours.buckets)
+            return meter.create_histogram(name, unit, description, explicit_bucket_boundaries_advisory=ends).record
         meter.create_observable_gauge(name, [self._observations], unit, description)
         return lambda value, attributes: None  # a gauge is asked, not told
 

@@ -149,9 +149,8 @@ def _procedure(
     if wording is not None:
         when = wording.use_when if passes("use_when", wording.use_when) else when
         if len(wording.actions) == len(tools):
-            does = tuple(
-                own if passes("action", own) else plain for own, plain in zip(wording.actions, does, strict=True)
-            )
+            pairs = zip(wording.actions, does, strict=True)
+            does = tuple(own if passes("action", own) else plain for own, plain in pairs)
         else:
             refused.append(f"actions: {len(wording.actions)} for {len(tools)} tools")
         preferences = tuple(text for text in wording.preferences if passes("preference", text))[:_MAX_PREFERENCES]

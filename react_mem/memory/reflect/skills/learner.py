@@ -94,9 +94,8 @@ class KnownSkill:
             # a detour less, or a missing step more: the counts of the old steps stay past probation only
             counts = {} if known.status == "active" else _UNTRIED
             return known.model_copy(update={**_words(known, draft), **counts})
-        own = [
-            t for t in new if t.covers(tools) and all(draft.evidence.is_said_by(text, t) for text in texts_of(known))
-        ]
+        texts, evidence = texts_of(known), draft.evidence
+        own = [one for one in new if one.covers(tools) and all(evidence.is_said_by(text, one) for text in texts)]
         sources = tuple(dict.fromkeys([*known.source_ids, *(trace.id for trace in own)]))[:MAX_SOURCES]
         return known.model_copy(update={"source_ids": sources, "origin": origin(own, [known.origin])})
 
@@ -255,11 +254,8 @@ async def record_turn(
                 used = after_turn(used, came_to, withheld=skill.id in kept_back)
             after.append(used)
         changed = [put(user_id, skill) for skill, before in zip(after, skills, strict=True) if skill != before]
-        return [skill for skill in after if skill.id in followed], [
-            put(user_id, outcome),
-            put_work(user_id, learning),
-            *changed,
-        ]
+        logged = [put(user_id, outcome), put_work(user_id, learning), *changed]
+        return [skill for skill in after if skill.id in followed], logged
 
     learning = upkeep(agent_id, session_id, memory.policy.extraction.quiet_after)
     used = await transact(memory.store, user_id, step)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +43,7 @@ class Trace(LoggedTurn):
     def done(self) -> tuple[StepExperience, ...]:
         """The successful steps; of immediate repetitions only the last."""
         well = [step for step in self.steps if step.success]
-        return tuple(
-            step for place, step in enumerate(well) if place + 1 == len(well) or well[place + 1].tool != step.tool
-        )
+        return tuple([*same][-1] for _, same in groupby(well, attrgetter("tool")))
 
     @cached_property
     def tools(self) -> tuple[str, ...]:
@@ -59,12 +59,8 @@ class Trace(LoggedTurn):
     @cached_property
     def values(self) -> frozenset[tuple[str, ...]]:
         """The arguments' values, each as its words."""
-        return frozenset(
-            words
-            for step in self.steps
-            for value in values(step.input)
-            if (words := tuple(index_terms(value))) and value
-        )
+        given = (tuple(index_terms(value)) for step in self.steps for value in values(step.input))
+        return frozenset(filter(None, given))
 
     def covers(self, tools: Sequence[str]) -> bool:
         """Return true if these tools succeeded in this order, possibly with others between."""
@@ -165,10 +161,8 @@ def procedures(traces: Iterable[Trace], *, shortest: int) -> list[Procedure]:
         # where all of them do the same, parting them further finds nothing
         if rest:
             _, parting = max(rest)
-            open_ += [
-                [turn for turn in turns if parting not in _steps(turn)],
-                [turn for turn in turns if parting in _steps(turn)],
-            ]
+            without = [turn for turn in turns if parting not in _steps(turn)]
+            open_ += [without, [turn for turn in turns if parting in _steps(turn)]]
     return sorted(found, key=lambda one: (-len(one.traces), one.tools))
 
 

@@ -158,11 +158,8 @@ def _schema(tools: Sequence[str]) -> dict[str, Any]:
         "status": {"type": "string", "enum": ["pending", "done", "failed", "skipped"]},
         "proof": text,
     }
-    plan = {
-        "goes_on": {"type": "boolean"},
-        "goal": text,
-        "steps": {"type": "array", "items": object_schema(step), "maxItems": MAX_STEPS},
-    }
+    steps = {"type": "array", "items": object_schema(step), "maxItems": MAX_STEPS}
+    plan = {"goes_on": {"type": "boolean"}, "goal": text, "steps": steps}
     return object_schema(plan, "plan", "The steps of what the user wants.")
 
 

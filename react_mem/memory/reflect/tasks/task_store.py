@@ -254,10 +254,9 @@ class TaskKeeper:
             if before is None and not new:
                 return {}, []
             steps = self._records(task, {step.name: step for step in known}, source_id)
-            record = before or Task(
-                id=task.id, text="", session_id=self.session_id, agent_id=self.agent_id, source_ids=(source_id,)
-            )
-            record = record.model_copy(update={"text": task.graph.goal, "agent_id": self.agent_id})
+            here = {"session_id": self.session_id, "source_ids": (source_id,)}
+            told = {"text": task.graph.goal, "agent_id": self.agent_id}
+            record = before.model_copy(update=told) if before else Task(id=task.id, **here, **told)
             changes = self.state.task_changes(self.user_id, record, known, steps)
             return {step.name: step.id for step in steps}, changes
 
