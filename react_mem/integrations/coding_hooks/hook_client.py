@@ -32,15 +32,8 @@ MAX_SECONDS = 60.0
 
 # Fields of an event that are passed on: no tool, no folder, no mode
 FIELDS = (
-    "hook_event_name",
-    "session_id",
-    "source",
-    "prompt",
-    "prompt_id",
-    "turn_id",
-    "last_assistant_message",
-    "transcript_path",
-    "reason",
+    *("hook_event_name", "session_id", "source", "prompt", "prompt_id", "turn_id"),
+    *("last_assistant_message", "transcript_path", "reason"),
 )
 
 MAX_BYTES = 32 << 20  # Bytes of an event

@@ -36,16 +36,8 @@ from react_mem.memory.records import normalise
 
 _SECTIONS = ("", "results", "memories", "history")
 _PAGE = ("count", "next", "previous")
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _OF_NO_USER = ("agent_id", "app_id", "run_id")
-_NAMES = {
-    "userId": "user_id",
-    "agentId": "agent_id",
-    "appId": "app_id",
-    "runId": "run_id",
-    "createdAt": "created_at",
-    "updatedAt": "updated_at",
-    "expirationDate": "expiration_date",
-}
 _MAX_IDS = 1_000_000
 _NOTED = ("agent_id", "app_id", "run_id", "actor_id", "role", "categories", "metadata")
 
@@ -93,7 +85,7 @@ def _read(value: Any) -> Any:
     """Return an element with the field names of Mem0's Python library in the place of the TypeScript ones."""
     if not isinstance(value, dict):
         return value
-    return {**{_NAMES[name]: part for name, part in value.items() if name in _NAMES}, **value}
+    return {**{_CAPITAL.sub("_", name).lower(): part for name, part in value.items()}, **value}
 
 
 def _is_past(value: dict[str, Any]) -> bool:

@@ -32,20 +32,8 @@ from react_mem.integrations.mcp_server.mcp_results import (
     client_memory,
     title_of,
 )
-from react_mem.memory import MemoryFacade, MemoryQuery, MemoryScope, Message
+from react_mem.memory import MemoryFacade, MemoryQuery, MemoryScope, Message, turns
 from react_mem.memory.records import KINDS
-from react_mem.memory.turns import (
-    CLIENT_SESSION,
-    MAX_LINE_CHARS,
-    Frame,
-    Identity,
-    Unclear,
-    Window,
-    assemble,
-    flat,
-    labelled,
-    render_beginning,
-)
 from react_mem.prompts import load_prompt
 
 # Resources and prompt of the MCP server: the profile, the conversations, and the memories for a message.
@@ -63,8 +51,8 @@ async def profile() -> str:
         known = await caller.memory.profile.get_profile(caller.user_id)
         fields = [
             {
-                "name": flat(name, MAX_LINE_CHARS),
-                "value": flat(field.value, MAX_LINE_CHARS),
+                "name": turns.flat(name, turns.MAX_LINE_CHARS),
+                "value": turns.flat(field.value, turns.MAX_LINE_CHARS),
                 "origin": field.origin.value,
                 "since": field.updated_at.isoformat(),
             }
@@ -85,7 +73,7 @@ async def conversations() -> str:
                 "agent": one.agent,
                 "messages": one.messages,
                 "last": one.last,
-                "about": render_beginning(one.about),
+                "about": turns.render_beginning(one.about),
             }
             for one in held[:_LISTED]
         ]
@@ -100,7 +88,7 @@ async def conversation(id: str) -> str:
             raise ResourceNotFoundError(f"this user has no such conversation; {CONVERSATIONS} lists those there are")
         return _json(
             id=id,
-            summary=flat(held.summary.text) if held.summary else "",
+            summary=turns.flat(held.summary.text) if held.summary else "",
             messages=[_told(message) for message in held.messages],
         )
 
@@ -115,12 +103,13 @@ async def context(message: Annotated[str, Field(description="What the user is ab
     try:
         async with client_memory() as caller:
             policy = caller.memory.policy
-            window = Window.of(policy.context.window, None)
-            frame = Frame(thread=[HumanMessage(message, id="question")], policy=policy, window=window)
+            window = turns.Window.of(policy.context.window, None)
+            frame = turns.Frame(thread=[HumanMessage(message, id="question")], policy=policy, window=window)
             # a long question takes a while
-            query = await asyncio.to_thread(frame.query, Identity(caller.user_id, CLIENT_SESSION), caller.agent_id)
+            query = await asyncio.to_thread(frame.query, caller.identity, caller.agent_id)
             results = await caller.memory.read(query)
-            assembled = await asyncio.to_thread(assemble, frame, results, session_id=CLIENT_SESSION, recalls=True)
+            session_id = caller.identity.session_id
+            assembled = await asyncio.to_thread(turns.assemble, frame, results, session_id=session_id, recalls=True)
             return [*filter(None, [assembled.layout["retrieved"]]), message]
     except ToolError as error:
         # of a prompt the library tells a client no other error
@@ -133,7 +122,7 @@ def _told(message: Message) -> dict[str, Any]:
         "id": message.id,
         "session_id": message.session_id,
         "role": message.role,
-        "text": labelled(value, flat(title_of(value), MAX_MESSAGE)),
+        "text": turns.labelled(value, turns.flat(title_of(value), MAX_MESSAGE)),
         "said_at": message.created_at,
     }
 
@@ -191,7 +180,7 @@ async def recall(
         found = await memory.read(
             MemoryQuery(
                 user_id=caller.user_id,
-                session_id=CLIENT_SESSION,
+                session_id=turns.CLIENT_SESSION,
                 agent_id=caller.agent_id,
                 scopes=_SEARCHED,
                 query=query,
@@ -227,7 +216,7 @@ async def remember(
         changed = await (await caller.told(said)).store(text, about, replaces)
         if changed is None:
             raise ToolError(_NOT_SAID)
-        if isinstance(changed, Unclear):
+        if isinstance(changed, turns.Unclear):
             return RememberResult(outcome="unclear", memories=[], ended=[], candidates=_candidates(changed))
         return RememberResult(
             outcome="stored" if any(fact.current for fact in changed) else "known",
@@ -269,7 +258,7 @@ async def forget(
         done = await told.forget_one(what) if is_id else await told.forget(what)
         if done is None:
             raise ToolError(_NOT_ASKED)
-        if isinstance(done, Unclear):
+        if isinstance(done, turns.Unclear):
             candidates = _candidates(done)
             if not candidates:
                 raise ToolError("Nothing was forgotten: nothing like it is remembered. `recall` says what is.")
@@ -300,7 +289,7 @@ def _stated(text: str, name: str, cure: str) -> None:
         raise ToolError(f"`{name}` is empty: {cure}.")
 
 
-def _candidates(unclear: Unclear) -> list[ShownMemory]:
+def _candidates(unclear: turns.Unclear) -> list[ShownMemory]:
     return [ShownMemory.of(fact.to_value()) for fact in unclear.facts[:_CANDIDATES]]
 
 
