@@ -39,17 +39,8 @@ from react_mem.integrations.deep_agents.owned_files import (
     owner_of_files,
 )
 from react_mem.integrations.skills.skill_files import NAME, skill_name, write_skill
-from react_mem.memory import MemoryPolicy, Origin, Skill
-from react_mem.memory.records import (
-    KINDS,
-    AgentFile,
-    AuditActor,
-    AuditReason,
-    acting,
-    checked,
-    in_any_order,
-    run_blocking,
-)
+from react_mem.memory import MemoryPolicy, Origin, Skill, records
+from react_mem.memory.records import AgentFile
 from react_mem.memory.turns import cause_for_clients, cause_of, flat
 
 with of_extra("deepagents"):
@@ -117,7 +108,11 @@ def answered(
             except NobodysFiles as error:
                 return (in_run or refused)(str(error), *args, **kwargs)
             try:
-                with acting(AuditActor.AGENT, AuditReason.TURN) if owner.in_run else nullcontext():
+                with (
+                    records.acting(records.AuditActor.AGENT, records.AuditReason.TURN)
+                    if owner.in_run
+                    else nullcontext()
+                ):
                     async with asyncio.timeout(_WITHIN):
                         return await work(self, self._files(owner), *args, **kwargs)
             except Exception as error:
@@ -136,7 +131,9 @@ def answered(
             with suppress(NobodysFiles):
                 owner = self._owner()
             try:
-                return run_blocking(lambda: later(self, *args, **kwargs), owner.store if owner is not None else None)
+                return records.run_blocking(
+                    lambda: later(self, *args, **kwargs), owner.store if owner is not None else None
+                )
             except RuntimeError as error:
                 # it would have waited for itself
                 refusing = in_run if owner is not None and owner.in_run else None
@@ -155,7 +152,7 @@ def failing(answer: Callable[..., Answer], before: str = "") -> Callable[..., An
 class ReadingBackend(deep.BackendProtocol):
     """Files that Deep Agents read, list and search; store and owner are the run's unless the application gives them."""
 
-    @checked()
+    @records.checked()
     def __init__(self, *, store: BaseStore | None = None, user_id: str | None = None) -> None:
         self._store = store
         self._user_id = user_id
@@ -267,7 +264,7 @@ class MemoryFilesBackend(ReadingBackend):
         ValueError: If the folder is no path.
     """
 
-    @checked()
+    @records.checked()
     def __init__(
         self,
         *,
@@ -355,7 +352,7 @@ def _replaced(text: str, *, old: str, new: str, everywhere: bool) -> tuple[int |
 
 # `LearntSkillsBackend`: the skills that agents have learnt, as skill files for Deep Agents.
 
-SKILL = KINDS["skill"]
+SKILL = records.KINDS["skill"]
 _READ_ONLY = "Error: what is learnt is read-only here: it changes with what comes of following it"
 _DESCRIPTION_CHARS = 300  # Characters of a skill's description, which stands in the system prompt of every turn
 
@@ -378,7 +375,7 @@ class LearntSkills:
 
     async def _all(self) -> dict[str, deep.FileData]:
         namespace = SKILL.namespace(self._owner.user_id)
-        pages = [page async for page in in_any_order(self._owner.store, namespace)]
+        pages = [page async for page in records.in_any_order(self._owner.store, namespace)]
         return await asyncio.to_thread(
             lambda: dict(
                 _as_file(Skill.from_value(item.value))

@@ -18,20 +18,7 @@ import psycopg
 from langgraph.store.base import BaseStore, Item
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
-from react_mem.integrations.importers.as_records import (
-    BATCH,
-    Entries,
-    Entry,
-    ForeignEntry,
-    ForeignSource,
-    ImportOutcome,
-    ImportOwners,
-    NothingToImportError,
-    Told,
-    UnusableEntry,
-    nobody_listens,
-    why_no_owner,
-)
+from react_mem.integrations.importers import as_records
 from react_mem.integrations.importers.chat_exports import chatgpt_entries, claude_entries
 from react_mem.integrations.importers.import_files import ImportFile, text_of, text_stream, written_at
 from react_mem.integrations.importers.importer import import_from
@@ -62,7 +49,7 @@ class LangGraphItems:
         self._below = prefix[places[0] + 1 :] if places else ()
         self._is_placed = bool(places)
 
-    async def batches(self) -> AsyncIterator[Entries]:
+    async def batches(self) -> AsyncIterator[as_records.Entries]:
         """Yield the items, a page at a time; ValueError without such a store, or if the prefix identifies no owners."""
         found, depth = False, len(self._above) + 1
         try:
@@ -75,7 +62,7 @@ class LangGraphItems:
             async with opening as store:
                 if not self._prefix:
                     raise ValueError(f"say which label of the namespaces is the owner's: {await _choices(store)}")
-                async for page in read_all(store, self._above, page=BATCH):
+                async for page in read_all(store, self._above, page=as_records.BATCH):
                     meant = [item for item in page if item.namespace[depth:][: len(self._below)] == self._below]
                     deep = (one.namespace for one in meant if not self._is_placed and len(one.namespace) > depth)
                     if deeper := next(deep, None):
@@ -96,7 +83,7 @@ class LangGraphItems:
             # its text may name the address, with the password
             raise ValueError(f"the database cannot be read ({type(error).__name__}); check its address") from None
 
-    def _entry(self, item: Item) -> ForeignEntry | UnusableEntry:
+    def _entry(self, item: Item) -> as_records.ForeignEntry | as_records.UnusableEntry:
         rest = item.namespace[len(self._above) :]
         at, misdated = written_at(item.created_at.isoformat())
         said: dict[str, Any] = {
@@ -107,7 +94,7 @@ class LangGraphItems:
             "updated_at": item.updated_at,
             "notes": {"namespace": list(item.namespace)},
         }
-        return ForeignEntry(**_told(item.value), **said)
+        return as_records.ForeignEntry(**_told(item.value), **said)
 
 
 async def _choices(store: BaseStore) -> str:
@@ -155,7 +142,7 @@ def _told(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # Readers of the systems with files: from a file to its entries
-_READERS: Mapping[str, Callable[[ImportFile], Iterator[Entry]]] = {
+_READERS: Mapping[str, Callable[[ImportFile], Iterator[as_records.Entry]]] = {
     "mem0": mem0_entries,
     "zep": zep_entries,
     "chatgpt": chatgpt_entries,
@@ -187,15 +174,15 @@ class FileSource:
         """True for the export of one person."""
         return self.name in _PERSONAL
 
-    async def batches(self) -> AsyncIterator[Entries]:
+    async def batches(self) -> AsyncIterator[as_records.Entries]:
         """Yield the entries of the file, in batches; ValueError names place, cause and cure."""
         entries = _READERS[self.name](self.file)
         while batch := await asyncio.to_thread(self._next, entries):
             yield batch
 
-    def _next(self, entries: Iterator[Entry]) -> Entries:
+    def _next(self, entries: Iterator[as_records.Entry]) -> as_records.Entries:
         try:
-            return list(islice(entries, BATCH))
+            return list(islice(entries, as_records.BATCH))
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
             raise ValueError(f"{self.file.name}: the archive is damaged ({error}); download it again") from None
         except OSError as error:
@@ -207,14 +194,14 @@ async def import_memories(
     memory: MemoryFacade,
     system: str,
     where: str,
-    owners: ImportOwners | str,
+    owners: as_records.ImportOwners | str,
     *,
     prefix: tuple[str, ...] = (),
     restore: bool = False,
     dry_run: bool = False,
     read_by: str = "",
-    told: Told = nobody_listens,
-) -> ImportOutcome:
+    told: as_records.Told = as_records.nobody_listens,
+) -> as_records.ImportOutcome:
     """Import the memories of another system, or an export of this one.
 
         await import_memories(memory, "mem0", "memories.json", "ann")
@@ -238,9 +225,9 @@ async def import_memories(
         ValueError: If the system is unknown, the source cannot be read to its end, or its owners do not fit: nothing is
             imported, and the message names cause and cure.
     """
-    chosen = ImportOwners(user=owners) if isinstance(owners, str) else owners
+    chosen = as_records.ImportOwners(user=owners) if isinstance(owners, str) else owners
     if system == LangGraphItems.name:
-        source: ForeignSource = LangGraphItems(where, prefix)
+        source: as_records.ForeignSource = LangGraphItems(where, prefix)
     elif system in _READERS:
         file = await asyncio.to_thread(ImportFile, where)
         if system in _OWN and await asyncio.to_thread(_is_own, file):
@@ -252,9 +239,9 @@ async def import_memories(
         raise ValueError("it is no export of this system, and only one can be restored; import it as what a file says")
     try:
         return await import_from(memory, source, chosen, dry_run=dry_run, read_by=read_by, told=told)
-    except NothingToImportError as error:
+    except as_records.NothingToImportError as error:
         if isinstance(source, FileSource) and (fitting := await asyncio.to_thread(_fitting, source)):
-            raise NothingToImportError(f"{error}; it looks like what --from {fitting} imports") from None
+            raise as_records.NothingToImportError(f"{error}; it looks like what --from {fitting} imports") from None
         raise
 
 
@@ -266,22 +253,24 @@ def _fitting(tried: FileSource) -> str:
         if name == tried.name:
             continue
         with suppress(ValueError):
-            if any(isinstance(one, ForeignEntry) for one in islice(read(tried.file), _HEAD_ENTRIES)):
+            if any(isinstance(one, as_records.ForeignEntry) for one in islice(read(tried.file), _HEAD_ENTRIES)):
                 return name
     return ""
 
 
 async def _brought_back(
-    memory: MemoryFacade, file: ImportFile, user_id: str, *, restore: bool, dry_run: bool, told: Told
-) -> ImportOutcome:
+    memory: MemoryFacade, file: ImportFile, user_id: str, *, restore: bool, dry_run: bool, told: as_records.Told
+) -> as_records.ImportOutcome:
     """Restore an export of this system, which names no owner."""
-    if why_no_owner(user_id):
+    if as_records.why_no_owner(user_id):
         raise ValueError("an export names nobody: say whose memory it becomes (--user)")
     is_whole = is_header((await asyncio.to_thread(_head, file))[0])
     lines = await asyncio.to_thread(lambda: list(_lines(file) if is_whole else exported_lines(_lines(file))))
     report = await memory.import_user(user_id, lines, restore=restore, dry_run=dry_run, told=told)
     added, known = report.added - report.own_added, report.kept - report.own_kept
-    outcome = ImportOutcome(dry_run, Counter({user_id: added}), Counter({user_id: known}), own=report.own_added)
+    outcome = as_records.ImportOutcome(
+        dry_run, Counter({user_id: added}), Counter({user_id: known}), own=report.own_added
+    )
     for line in report.repeated:
         outcome.skip(f"line {line}", _REPEATED)
     return outcome

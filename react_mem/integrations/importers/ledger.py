@@ -15,16 +15,7 @@ from typing import Any
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.integrations.importers.as_records import FORGOTTEN, KEPT, OLDER, SAID, digest_of
-from react_mem.memory import Fact, Message, Origin, Record
-from react_mem.memory.records import (
-    KINDS,
-    Change,
-    in_any_order,
-    meta_namespace,
-    record_id,
-    revived,
-    succeeded,
-)
+from react_mem.memory import Fact, Message, Origin, Record, records
 
 _KIND = "imported"
 BUCKET = 3  # Hexadecimal digits that name a bucket: at most 4,096 items of an owner, however much is imported
@@ -33,7 +24,7 @@ BUCKET = 3  # Hexadecimal digits that name a bucket: at most 4,096 items of an o
 async def imported_before(store: BaseStore, user_id: str, digests: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return the ledger's buckets for some entries, given by `digest_of`, by the beginning of their digests."""
     buckets = sorted({digest[:BUCKET] for digest in digests})
-    namespace = meta_namespace(user_id)
+    namespace = records.meta_namespace(user_id)
     found = await store.abatch([GetOp(namespace, _key(bucket)) for bucket in buckets]) if buckets else []
     return {
         bucket: frozenset(item.value["entries"]) if isinstance(item, Item) else frozenset()
@@ -41,26 +32,26 @@ async def imported_before(store: BaseStore, user_id: str, digests: Iterable[str]
     }
 
 
-def noting(user_id: str, ledger: dict[str, frozenset[str]], digests: Collection[str]) -> list[Change]:
+def noting(user_id: str, ledger: dict[str, frozenset[str]], digests: Collection[str]) -> list[records.Change]:
     """Return the writes that note entries in the buckets that `imported_before` returned for them."""
-    changes: list[Change] = []
+    changes: list[records.Change] = []
     for bucket, known in ledger.items():
         after = known.union(digest for digest in digests if digest.startswith(bucket))
         if after != known:
             value = {"kind": _KIND, "entries": sorted(after)}
-            changes.append(PutOp(meta_namespace(user_id), _key(bucket), value, index=False))
+            changes.append(PutOp(records.meta_namespace(user_id), _key(bucket), value, index=False))
     return changes
 
 
 def _key(bucket: str) -> str:
-    return record_id(_KIND, bucket)
+    return records.record_id(_KIND, bucket)
 
 
 # Earlier imports from a source, as an owner has them: which records came of which entry.
 
-DOCUMENT = KINDS["document"]
-EPISODE = KINDS["episode"]
-FACT = KINDS["fact"]
+DOCUMENT = records.KINDS["document"]
+EPISODE = records.KINDS["episode"]
+FACT = records.KINDS["fact"]
 
 # Kinds whose ids depend on their words; the id of a message depends on its entry
 _CHANGEABLE = (FACT, DOCUMENT, EPISODE)
@@ -74,7 +65,7 @@ async def earlier_imports(store: BaseStore, user_id: str, source: str) -> Earlie
     """Return an owner's records from a source."""
     earlier, changeable = EarlierImports(set), {kind.name for kind in _CHANGEABLE}
     for namespace in {kind.namespace(user_id) for kind in _CHANGEABLE}:
-        async for items in in_any_order(store, namespace):
+        async for items in records.in_any_order(store, namespace):
             for item in items:
                 kind, meta = str(item.value.get("kind")), item.value.get("meta") or {}
                 if kind in changeable and meta.get("source") == source:
@@ -141,8 +132,10 @@ def of_same_words(
         return KNOWN
     if is_touched(heir) or entry_of(heir) != entry_of(record):
         return KNOWN
-    again = before.model_copy(update={**revived(before, at), "said_at": record.said_at, "valid_to": record.valid_to})
-    return SourceUpdate(succeeded(stored, heir, again, record.said_at, at))
+    again = before.model_copy(
+        update={**records.revived(before, at), "said_at": record.said_at, "valid_to": record.valid_to}
+    )
+    return SourceUpdate(records.succeeded(stored, heir, again, record.said_at, at))
 
 
 def of_other_words(
@@ -167,7 +160,7 @@ def of_other_words(
     if isinstance(prior, Fact):
         later = isinstance(record, Fact) and record.said_at > prior.said_at
         since, heir = _said_at(record) if later else at, new if isinstance(new, Fact) else None
-        return SourceUpdate([*([] if heir else [new]), *succeeded(stored, prior, heir, since, at)])
+        return SourceUpdate([*([] if heir else [new]), *records.succeeded(stored, prior, heir, since, at)])
     if known is not None or prior.kind != record.kind:
         return SourceUpdate([] if known is not None else [record], replaced=prior)
     # under the id that it has, by which others may refer to it

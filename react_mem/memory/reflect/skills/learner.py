@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.calls import Asker
-from react_mem.memory.merging.skill_life import (
-    after_turn,
-    after_use,
-    is_outdone,
-    is_useless,
-    is_withheld,
-    with_controls,
-    worth,
-)
+from react_mem.memory.merging import skill_life
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import OUTCOME, SKILL
 from react_mem.memory.model.receipt import Change, put
@@ -78,7 +70,7 @@ class KnownSkill:
         """
         known = self.of(draft)
         if known is None:
-            return with_controls(draft.skill.model_copy(update={"agent_id": agent_id}), self.skills)
+            return skill_life.with_controls(draft.skill.model_copy(update={"agent_id": agent_id}), self.skills)
         if not known.source_ids:
             return None
         since = self.last_used.get(known.id) if known.status == "archived" else None
@@ -86,7 +78,7 @@ class KnownSkill:
         new = [one for one in traces if since is None or one.at > since]
         if known.status == "archived":
             # that it works is known of what is of no use: turns that succeeded with its tools do not speak for it
-            if len(new) < MIN_SUPPORT or is_useless(known):
+            if len(new) < MIN_SUPPORT or skill_life.is_useless(known):
                 return None
             return known.model_copy(update={**_words(known, draft), **_UNTRIED, "status": draft.skill.status})
         tools = tools_of(known)
@@ -170,7 +162,7 @@ class Learning(Strategy[SkillDraft]):
             if (skill := known.merged(one, self._agent_id)) is not None:
                 after[skill.id] = skill
         for skill in list(after.values()):
-            if self._is_over(skill) or is_outdone(skill, after.values()):
+            if self._is_over(skill) or skill_life.is_outdone(skill, after.values()):
                 after[skill.id] = skill.model_copy(update={"status": "archived"})
         followed = {id_ for id_, skill in before.items() if skill.status != "archived"}
         report.stored += [one.text for id_, one in after.items() if one.status != "archived" and id_ not in followed]
@@ -230,7 +222,7 @@ async def record_turn(
             return [], []
         found = await memory.records(user_id, MemoryScope.PROCEDURAL, offered)
         skills = [Skill.from_value(value) for value in found.values()]
-        kept_back = [skill.id for skill in skills if is_withheld(skill, turn_id)]
+        kept_back = [skill.id for skill in skills if skill_life.is_withheld(skill, turn_id)]
         followed = uses_of([skill for skill in skills if skill.id not in kept_back], steps, success=came_off)
         outcome = TurnOutcome(
             id=id_,
@@ -245,13 +237,13 @@ async def record_turn(
             agent_id=agent_id,
             source_ids=(turn_id,),
         )
-        taken, came_to = {step["action"] for step in steps}, worth(came_off, len(steps))
+        taken, came_to = {step["action"] for step in steps}, skill_life.worth(came_off, len(steps))
         after = []
         for skill in skills:
-            used = after_use(skill, followed[skill.id]) if skill.id in followed else skill
+            used = skill_life.after_use(skill, followed[skill.id]) if skill.id in followed else skill
             # a turn that took none of its tools had another thing to do
             if skill.source_ids and taken & {step.tool for step in skill.tool_sops}:
-                used = after_turn(used, came_to, withheld=skill.id in kept_back)
+                used = skill_life.after_turn(used, came_to, withheld=skill.id in kept_back)
             after.append(used)
         changed = [put(user_id, skill) for skill, before in zip(after, skills, strict=True) if skill != before]
         logged = [put(user_id, outcome), put_work(user_id, learning), *changed]

@@ -20,17 +20,7 @@ from react_mem.memory.merging.transcript import is_users, message_record_id, tex
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Task
-from react_mem.memory.reflect.tasks.planning import (
-    SAID,
-    Plan,
-    Taken,
-    all_taken,
-    continues,
-    evidence_in,
-    observed,
-    plan_of,
-    proven,
-)
+from react_mem.memory.reflect.tasks import planning
 from react_mem.memory.reflect.tasks.task_store import KeptTask, Step, TaskGraph, TaskKeeper, asks_to_go_on, meant, merge
 from react_mem.memory.scopes.state import StateMemoryStore
 from react_mem.prompts import load_prompt
@@ -95,7 +85,7 @@ class TaskNotes(TypedDict):
     current: str | None
     taken: list[str]  # steps that changed in this turn
     records: dict[str, str]  # ids by step
-    proofs: NotRequired[Taken]  # a checkpoint of an earlier version has none
+    proofs: NotRequired[planning.Taken]  # a checkpoint of an earlier version has none
 
 
 # Callback for the progress of a turn's task: called with `ok` or `degraded`, a message, and maybe the `graph`
@@ -141,10 +131,10 @@ class TurnTasks:
                     latest = await keeper.latest()
             offered = known or latest
             graph = offered.graph if offered else None
-            plan = await self._planner.ask(plan_of(self._tools, thread[:-1], request, graph))
-            if latest is not None and continues(plan, latest.graph):
+            plan = await self._planner.ask(planning.plan_of(self._tools, thread[:-1], request, graph))
+            if latest is not None and planning.continues(plan, latest.graph):
                 known = latest
-            shown = thread[-SAID - 1 :]
+            shown = thread[-planning.SAID - 1 :]
             ids = {str(message.id) for message in shown}
             taken = {id_: spans for id_, spans in taken.items() if id_ in ids}
             plan, taken = await _proven(plan, graph, shown, taken)
@@ -173,7 +163,7 @@ class TurnTasks:
         if not notes["shown"]:
             return notes
         graph = TaskGraph.from_json(notes["graph"])
-        after, current = observed(graph, steps[notes["noted"] :])
+        after, current = planning.observed(graph, steps[notes["noted"] :])
         notes = {**notes, "noted": len(steps), "current": current or notes["current"]}
         if recompressed:
             notes["shown"] = _shown(after, notes["current"])
@@ -222,12 +212,12 @@ class TurnTasks:
 
 
 def _planned(
-    plan: Plan,
+    plan: planning.Plan,
     request: str,
     known: KeptTask | None,
     thread: Sequence[AnyMessage],
     keeper: TaskKeeper | None,
-    taken: Taken,
+    taken: planning.Taken,
 ) -> TaskNotes | None:
     if known is not None and plan.goes_on:
         return _notes(KeptTask(known.id, merge(known.graph, plan.graph)), taken)
@@ -241,15 +231,17 @@ def _planned(
     source = _source(thread, keeper)
     task = KeptTask(Task.identity(keeper.session_id if keeper else "", source), graph)
     # what is wished for in these words is not done by them
-    return _notes(task, all_taken(taken, thread[-1]))
+    return _notes(task, planning.all_taken(taken, thread[-1]))
 
 
-async def _proven(plan: Plan, known: TaskGraph | None, shown: Sequence[AnyMessage], taken: Taken) -> tuple[Plan, Taken]:
+async def _proven(
+    plan: planning.Plan, known: TaskGraph | None, shown: Sequence[AnyMessage], taken: planning.Taken
+) -> tuple[planning.Plan, planning.Taken]:
     # long messages take a while to read
-    return await asyncio.to_thread(lambda: proven(plan, known, evidence_in(shown), taken))
+    return await asyncio.to_thread(lambda: planning.proven(plan, known, planning.evidence_in(shown), taken))
 
 
-def _notes(task: KeptTask, taken: Taken) -> TaskNotes:
+def _notes(task: KeptTask, taken: planning.Taken) -> TaskNotes:
     return TaskNotes(
         id=task.id,
         graph=task.graph.to_json(),
