@@ -6,7 +6,7 @@ A task is forgotten with the message that set it, and a step with the message th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -100,6 +100,7 @@ class TaskGraph:
 
     goal: str
     steps: tuple[Step, ...] = ()
+    id: str = ""  # of its record
 
     @property
     def is_over(self) -> bool:
@@ -117,18 +118,6 @@ class TaskGraph:
         """
         over = {step.id for step in self.steps if step.is_over}
         return tuple(step for step in self.steps if not step.is_over and over.issuperset(step.depends_on))
-
-    def needed_by(self, ids: Iterable[str]) -> list[Step]:
-        """Return the direct and indirect dependencies of these steps, the nearest first."""
-        known = {step.id: step for step in self.steps}
-        seen = dict.fromkeys(ids)
-        level = list(seen)
-        found: list[Step] = []
-        while level:
-            level = list(dict.fromkeys(d for id_ in level for d in known[id_].depends_on if d not in seen))
-            seen |= dict.fromkeys(level)
-            found += [known[id_] for id_ in level]
-        return found
 
     def marked(self, id_: str, status: TaskStatus, error: str = "") -> TaskGraph:
         """Return the graph with a new status of a step; a done step stays done."""
@@ -191,7 +180,7 @@ def merge(old: TaskGraph, new: TaskGraph) -> TaskGraph:
             order.append(names[step.id])
     said = {names[step.id]: step for step in new.steps if step.id in names}
     steps = [_updated(id_, known.get(id_), said.get(id_), names) for id_ in order]
-    return woven(old.goal or new.goal, steps)[0]
+    return replace(woven(old.goal or new.goal, steps)[0], id=old.id)
 
 
 def _updated(id_: str, old: Step | None, new: Step | None, names: Mapping[str, str]) -> Step:
@@ -217,12 +206,6 @@ _MAX_OPEN = 50  # Unfinished tasks that are searched; older ones count as abando
 
 
 @dataclass(frozen=True)
-class KeptTask:
-    id: str
-    graph: TaskGraph
-
-
-@dataclass(frozen=True)
 class TaskKeeper:
     """The tasks of one user with one agent, seen from one conversation."""
 
@@ -231,22 +214,22 @@ class TaskKeeper:
     session_id: str
     agent_id: str
 
-    async def find(self, request: str) -> KeptTask | None:
+    async def find(self, request: str) -> TaskGraph | None:
         """Return the unfinished task that a request asks to continue."""
         tasks = await self._unfinished()
         place = meant(request, [task.text for task in tasks])
         return await self._left(tasks[place]) if place is not None else None
 
-    async def latest(self) -> KeptTask | None:
+    async def latest(self) -> TaskGraph | None:
         """Return the latest unfinished task, preferring this conversation."""
         tasks = await self._unfinished()
         return await self._left(tasks[0]) if tasks else None
 
-    async def load(self, task_id: str) -> KeptTask | None:
+    async def load(self, task_id: str) -> TaskGraph | None:
         task, steps = await self.state.task(self.user_id, task_id)
         return _kept(task, steps) if task is not None else None
 
-    async def save(self, task: KeptTask, source_id: str, *, new: bool = False) -> dict[str, str]:
+    async def save(self, task: TaskGraph, source_id: str, *, new: bool = False) -> dict[str, str]:
         """Store the present state of a task; return the record ids by step. Only a `new` one may be missing."""
 
         async def step() -> tuple[dict[str, str], list[Change]]:
@@ -255,7 +238,7 @@ class TaskKeeper:
                 return {}, []
             steps = self._records(task, {step.name: step for step in known}, source_id)
             here = {"session_id": self.session_id, "source_ids": (source_id,)}
-            told = {"text": task.graph.goal, "agent_id": self.agent_id}
+            told = {"text": task.goal, "agent_id": self.agent_id}
             record = before.model_copy(update=told) if before else Task(id=task.id, **here, **told)
             changes = self.state.task_changes(self.user_id, record, known, steps)
             return {step.name: step.id for step in steps}, changes
@@ -266,26 +249,26 @@ class TaskKeeper:
         tasks = await self.state.open_tasks(self.user_id, self.agent_id, _MAX_OPEN)
         return sorted(tasks, key=lambda task: (task.session_id == self.session_id, task.worked_at), reverse=True)
 
-    async def _left(self, task: Task) -> KeptTask | None:
+    async def _left(self, task: Task) -> TaskGraph | None:
         kept = _kept(task, await self.state.steps_of(self.user_id, task))
         # what was left to do may have been forgotten
-        return None if kept.graph.is_over else kept
+        return None if kept.is_over else kept
 
-    def _records(self, task: KeptTask, kept: dict[str, TaskStep], source_id: str) -> list[TaskStep]:
+    def _records(self, task: TaskGraph, kept: dict[str, TaskStep], source_id: str) -> list[TaskStep]:
         here = {"session_id": self.session_id, "agent_id": self.agent_id, "source_ids": (source_id, task.id)}
         made = []
-        for step in task.graph.steps:
+        for step in task.steps:
             data = {"text": step.description, "status": step.status, "error": step.error, "tool": step.tool}
             record = self.state.made(TaskStep, {"task_id": task.id, "name": step.id, **data, **here})
             made.append(moved(kept[step.id], record) if step.id in kept else record)
         ids = {step.name: step.id for step in made}
         return [
             record.model_copy(update={"depends_on": tuple(ids[before] for before in step.depends_on)})
-            for record, step in zip(made, task.graph.steps, strict=True)
+            for record, step in zip(made, task.steps, strict=True)
         ]
 
 
-def _kept(task: Task, records: Sequence[TaskStep]) -> KeptTask:
+def _kept(task: Task, records: Sequence[TaskStep]) -> TaskGraph:
     names = {record.id: record.name for record in records}
     steps = [
         Step(
@@ -299,4 +282,4 @@ def _kept(task: Task, records: Sequence[TaskStep]) -> KeptTask:
         )
         for record in records
     ]
-    return KeptTask(task.id, woven(task.text, steps)[0])
+    return replace(woven(task.text, steps)[0], id=task.id)

@@ -21,7 +21,7 @@ from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Task
 from react_mem.memory.reflect.tasks import planning
-from react_mem.memory.reflect.tasks.task_store import KeptTask, Step, TaskGraph, TaskKeeper, asks_to_go_on, meant, merge
+from react_mem.memory.reflect.tasks.task_store import Step, TaskGraph, TaskKeeper, asks_to_go_on, meant, merge
 from react_mem.memory.scopes.state import StateMemoryStore
 from react_mem.prompts import load_prompt
 
@@ -35,7 +35,7 @@ _ERROR_CHARS = 120
 def context_of(task: TaskGraph, current: str | None = None, max_tokens: int = MAX_TOKENS) -> str:
     """Return a task in a few lines within a token budget; empty where nothing is left to do.
 
-    First the frontier, from the current step on, then the dependencies, the nearest first; the rest is counted.
+    First the frontier, from the current step on, then what it depends on; the rest is counted.
 
     >>> trip = TaskGraph("A trip", (Step("1", "find a flight", status="done"), Step("2", "book it", ("1",))))
     >>> print(context_of(trip))
@@ -47,7 +47,8 @@ def context_of(task: TaskGraph, current: str | None = None, max_tokens: int = MA
         return ""
     ready = task.frontier()
     order = sorted(ready, key=lambda step: 0 if step.id == current else 1 if current in step.depends_on else 2)
-    wanted = [*order, *task.needed_by(step.id for step in order)]
+    needed = {before for step in order for before in step.depends_on}
+    wanted = [*order, *(step for step in task.steps if step.id in needed)]
     goal = f"Goal: {flat(task.goal, _LINE_CHARS)}"
     room = max_tokens - count_lines(goal) - count_lines(_rest(len(task.steps)))
     lines: dict[str, str] = {}
@@ -119,7 +120,7 @@ class TurnTasks:
         try:
             known = await self._known(request, before, keeper)
             if known is not None and asks_to_go_on(request):
-                tell("ok", "Going on with an unfinished task.", graph=known.graph.to_json())
+                tell("ok", "Going on with an unfinished task.", graph=known.to_json())
                 return await self._kept(_notes(known, taken), thread, keeper)
             if self._planner is None:
                 tell("degraded", "The turn goes on without a plan: the small model can only quote.")
@@ -129,10 +130,9 @@ class TurnTasks:
             if known is None and keeper is not None:
                 async with asyncio.timeout(self._policy.recall.timeout):
                     latest = await keeper.latest()
-            offered = known or latest
-            graph = offered.graph if offered else None
+            graph = known or latest
             plan = await self._planner.ask(planning.plan_of(self._tools, thread[:-1], request, graph))
-            if latest is not None and planning.continues(plan, latest.graph):
+            if latest is not None and planning.continues(plan, latest):
                 known = latest
             shown = thread[-planning.SAID - 1 :]
             ids = {str(message.id) for message in shown}
@@ -193,13 +193,13 @@ class TurnTasks:
         state = StateMemoryStore(store, self._policy)
         return TaskKeeper(state, identity.user_id, identity.session_id, self._agent_id)
 
-    async def _known(self, request: str, before: TaskNotes | None, keeper: TaskKeeper | None) -> KeptTask | None:
+    async def _known(self, request: str, before: TaskNotes | None, keeper: TaskKeeper | None) -> TaskGraph | None:
         if keeper is None:
-            return _as_kept(before) if before and not _as_kept(before).graph.is_over else None
+            return _as_kept(before) if before and not _as_kept(before).is_over else None
         async with asyncio.timeout(self._policy.recall.timeout):
             # what was forgotten meanwhile must not come back from the checkpoint
             kept = await keeper.load(before["id"]) if before else None
-            return kept if kept is not None and not kept.graph.is_over else await keeper.find(request)
+            return kept if kept is not None and not kept.is_over else await keeper.find(request)
 
     async def _kept(
         self, notes: TaskNotes, thread: Sequence[AnyMessage], keeper: TaskKeeper | None, *, new: bool = False
@@ -214,22 +214,22 @@ class TurnTasks:
 def _planned(
     plan: planning.Plan,
     request: str,
-    known: KeptTask | None,
+    known: TaskGraph | None,
     thread: Sequence[AnyMessage],
     keeper: TaskKeeper | None,
     taken: planning.Taken,
 ) -> TaskNotes | None:
     if known is not None and plan.goes_on:
-        return _notes(KeptTask(known.id, merge(known.graph, plan.graph)), taken)
+        return _notes(merge(known, plan.graph), taken)
     if not plan.graph.steps:
         return None
     # nothing has been done for it yet, whatever the model says
     graph = TaskGraph(plan.graph.goal, tuple(replace(step, status="pending", error="") for step in plan.graph.steps))
-    if known is not None and meant(request, [known.graph.goal]) is not None:
+    if known is not None and meant(request, [known.goal]) is not None:
         # who asks to go on with it has set no new one, even if the model takes it for one
-        return _notes(KeptTask(known.id, merge(known.graph, graph)), taken)
+        return _notes(merge(known, graph), taken)
     source = _source(thread, keeper)
-    task = KeptTask(Task.identity(keeper.session_id if keeper else "", source), graph)
+    task = replace(graph, id=Task.identity(keeper.session_id if keeper else "", source))
     # what is wished for in these words is not done by them
     return _notes(task, planning.all_taken(taken, thread[-1]))
 
@@ -241,11 +241,11 @@ async def _proven(
     return await asyncio.to_thread(lambda: planning.proven(plan, known, planning.evidence_in(shown), taken))
 
 
-def _notes(task: KeptTask, taken: planning.Taken) -> TaskNotes:
+def _notes(task: TaskGraph, taken: planning.Taken) -> TaskNotes:
     return TaskNotes(
         id=task.id,
-        graph=task.graph.to_json(),
-        shown=_shown(task.graph, None),
+        graph=task.to_json(),
+        shown=_shown(task, None),
         noted=0,
         current=None,
         taken=[],
@@ -259,8 +259,8 @@ def _resting(notes: TaskNotes | None) -> TaskNotes | None:
     return {**notes, "shown": "", "taken": []} if notes else None
 
 
-def _as_kept(notes: TaskNotes) -> KeptTask:
-    return KeptTask(notes["id"], TaskGraph.from_json(notes["graph"]))
+def _as_kept(notes: TaskNotes) -> TaskGraph:
+    return replace(TaskGraph.from_json(notes["graph"]), id=notes["id"])
 
 
 def _shown(graph: TaskGraph, current: str | None) -> str:
