@@ -1,12 +1,5 @@
 """Bridges to Acontext: skills shared with a learning space, and conversations exported for learning.
 
-    async with AcontextSkills.connect(space_id) as space:      # pip install acontext; ACONTEXT_API_KEY
-        await space.export_skills(memory, "ann")
-        await space.import_skills(memory, "ann")
-    async with AcontextSessions.connect(space_id) as sessions:
-        await sessions.export_session(memory, "ann", "monday")
-        await sessions.import_tasks(memory, "ann", "monday")
-
 | Here | There |
 | --- | --- |
 | a skill | a ZIP of files with a `SKILL.md` (see `integrations.skills.skill_files`) |
@@ -28,6 +21,7 @@ import zipfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from sys import maxsize
 from typing import Any, Self
 
@@ -43,7 +37,7 @@ _OVER = frozenset({"success", "failed"})  # Final statuses of a task
 
 
 class _Connected:
-    def __init__(self, client: Any, space_id: Any = None) -> None:
+    def __init__(self, client: Any, space_id: str | None = None) -> None:
         self._client = client
         self._space_id = space_id
 
@@ -99,7 +93,7 @@ class AcontextSkills(_Connected):
         """
         owner = _pseudonym(user_id)
         there = await self._ours(owner)
-        added = replaced = kept = 0
+        added = replaced = kept = removed = 0
         for skill in (skill for skill in await owned_skills(memory, user_id) if skill.status != "archived"):
             name = skill_name(skill, owner)
             copies = there.pop(skill.id, [])
@@ -112,10 +106,10 @@ class AcontextSkills(_Connected):
             added += same is None and not copies
             replaced += same is None and bool(copies)
             kept += same is not None
-        gone = [copy for copies in there.values() for copy in copies]
-        for copy in gone:
+        for copy in chain(*there.values()):
             await self._client.skills.delete(str(copy.id))
-        return SkillExport(added, replaced, kept, len(gone))
+            removed += 1
+        return SkillExport(added, replaced, kept, removed)
 
     async def import_skills(self, memory: MemoryFacade, user_id: str) -> SkillImport:
         """Import the skills of the space for a user, on probation; known skills stay unchanged.
@@ -148,7 +142,7 @@ class AcontextSkills(_Connected):
 
     async def withdraw_skills(self, user_id: str) -> int:
         """Delete a user's exported skills from the space, and return their number."""
-        copies = [copy for copies in (await self._ours(_pseudonym(user_id))).values() for copy in copies]
+        copies = list(chain(*(await self._ours(_pseudonym(user_id))).values()))
         for copy in copies:
             await self._client.skills.delete(str(copy.id))
         return len(copies)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -124,18 +124,14 @@ def read_skills(text: str) -> list[dict[str, Any]]:
     if len(text) > MAX_FILE_CHARS:
         raise ValueError(f"it has {len(text)} characters, more than {MAX_FILE_CHARS}")
     front, body = _parts(text)
-    task_type, found = "", list[dict[str, Any]]()
-    if own := _marked(front):
-        task_type = own["task_type"]
-        if is_unedited(text):
-            return [own]
-    known = set[str]()
-    for title, fields in _entries(body):
-        skill = _learnt(title, fields, task_type)
-        if skill is not None and normalise(skill["use_when"]) not in known:
-            known.add(normalise(skill["use_when"]))
-            found.append(skill)
-    return found
+    own = _marked(front)
+    if own and is_unedited(text):
+        return [own]
+    found: dict[str, dict[str, Any]] = {}
+    for title, said in _entries(body):
+        if skill := _learnt(title, said, own["task_type"] if own else ""):
+            found.setdefault(normalise(skill["use_when"]), skill)
+    return list(found.values())
 
 
 def read_agent_skill(text: str) -> tuple[list[dict[str, Any]], bool]:
@@ -230,7 +226,7 @@ def _marked(front: Mapping[str, Any]) -> dict[str, Any] | None:
             "tool_sops": [{"tool": str(step["tool"]), "action": str(step["action"])} for step in given["tool_sops"]],
             "preferences": [str(preference) for preference in given["preferences"]],
         }
-    except (KeyError, TypeError, ValueError, RecursionError):
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         raise ValueError(f"metadata: {MARK}: is not as it was written; remove it, and the body is read") from None
     if (theirs := _theirs(given.get(_META))) is not None:
         own["meta"] = {_META: theirs}
@@ -248,34 +244,29 @@ def _parts(text: str) -> tuple[dict[str, Any], str]:
     return (front if isinstance(front, dict) else {}), match[2]
 
 
-def _entries(body: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield the entries of a body: a title and its fields in order, each list item as a field of its own."""
-    title, fields = "", list[tuple[str, str]]()
+def _entries(body: str) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    """Yield the entries of a body: a title and the texts of its fields, each list item by itself."""
+    title, name, said = "", "", defaultdict[str, list[str]](list)
     for line in body.splitlines():
         if line.startswith("#"):
-            if fields:
-                yield title, fields
-            title, fields = line.lstrip("#").strip(), []
+            yield title, said
+            title, name, said = line.lstrip("#").strip(), "", defaultdict(list)
         elif field := _FIELD.match(line):
-            fields.append((field[1], field[2].strip()))
-        elif fields and line.strip():
+            name, text = field[1], field[2].strip()
+            said[name] += [text] if text else []
+        elif name and line.strip():
             step = _STEP.match(line)
-            fields.append((fields[-1][0], (step[1] if step else line).strip()))
-    if fields:
-        yield title, fields
+            said[name].append((step[1] if step else line).strip())
+    yield title, said
 
 
-def _learnt(title: str, fields: list[tuple[str, str]], task_type: str) -> dict[str, Any] | None:
+def _learnt(title: str, said: Mapping[str, list[str]], task_type: str) -> dict[str, Any] | None:
     """Return an entry as a skill: a procedure by its occasion, a warning by its symptom; None for anything else."""
-    said: dict[str, list[str]] = {}
-    for name, text in fields:
-        if text:
-            said.setdefault(name, []).append(text)
     when = " ".join(said.get("When to Apply") or said.get("Symptom") or ())
     if not when:
         return None
     steps = [(text, _TOOL.match(text)) for text in said.get("Steps", ())]
-    lesson = [" ".join(said[name]) for name in _LESSON if name in said]
+    lesson = [" ".join(said[name]) for name in _LESSON if said.get(name)]
     return {
         "task_type": task_type,
         "use_when": when if not title or normalise(title) == normalise(when) else f"{title}: {when}",
