@@ -23,12 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.:/@+-]{1,64}")
 
 @dataclass(frozen=True)
 class Choice:
-    """A label with a closed set of values, separated by spaces.
-
-    >>> direction = Choice("direction", "input output")
-    >>> direction.admit("input"), direction.admit("my secret")
-    ('input', 'other')
-    """
+    """A label with a closed set of values, separated by spaces."""
 
     name: str
     values: str
@@ -40,11 +35,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Name:
-    """A label for names that are set by code or configuration, such as a model's: short and few.
-
-    >>> Name("model").admit("gpt-4o-mini"), Name("model").admit("what did I say yesterday?")
-    ('gpt-4o-mini', 'other')
-    """
+    """A label for names that are set by code or configuration, such as a model's: short and few."""
 
     name: str
     _known: set[str] = field(default_factory=set, compare=False, repr=False)

@@ -113,24 +113,10 @@ async def test_what_may_prove_a_step_is_read_off_the_event_loop(monkeypatch: pyt
         threads.append(threading.get_ident())
         return proven(*args)
 
-    monkeypatch.setattr("react_mem.memory.reflect.tasks.turn_tasks.proven", noting)
+    monkeypatch.setattr("react_mem.memory.reflect.tasks.planning.proven", noting)
     await begun(memory_store())
     assert len(threads) == 1
     assert threads[0] != threading.get_ident()
-
-
-@pytest.mark.parametrize("steps", [TRIP["steps"], []], ids=["with its steps", "without steps"])
-async def test_a_request_without_its_words_goes_on_with_it_where_the_model_says_so(steps: list[Any]) -> None:
-    store = memory_store()
-    await begun(store)
-    before = await kept(store, "task")
-    small = planner({**TRIP, "goes_on": True, "steps": steps})
-    model = ScriptedModel(script=["Shall I book it?"])
-    seen = await events(agent(model, small, store), "what's next?", name="2")
-    assert "A trip to Hue" in small.prompts[0][-1].text
-    assert "[now] Book the flight" in model.prompts[0][-1].text
-    assert statuses(tasks(seen)[-1]) == ["done", "pending", "pending"]
-    assert [task["id"] for task in await kept(store, "task")] == [task["id"] for task in before]
 
 
 @pytest.mark.parametrize("goes_on", [True, False])

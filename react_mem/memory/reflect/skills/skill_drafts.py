@@ -75,22 +75,14 @@ async def read_experience(memory: MemoryFacade, user_id: str, agent_id: str) -> 
 
 
 def match(wanted: Sequence[str], done: Sequence[str]) -> list[int] | None:
-    """Return the positions of a subsequence; None if it is not one.
-
-    >>> match("ac", "abc"), match("ca", "abc")
-    ([0, 2], None)
-    """
+    """Return the positions of a subsequence; None if it is not one."""
     left = enumerate(done)
     places = [next((place for place, other in left if other == one), -1) for one in wanted]
     return None if -1 in places else places
 
 
 def values(given: Any) -> Iterator[str]:
-    """Yield the values of a tool's arguments as text.
-
-    >>> list(values({"what": "tea", "how": {"many": 20, "hot": True}, "for": ["Ann"]}))
-    ['tea', '20', 'Ann']
-    """
+    """Yield the values of a tool's arguments as text."""
     open_ = [given]
     for _ in range(_MAX_VALUES):
         if not open_:
@@ -105,11 +97,7 @@ def values(given: Any) -> Iterator[str]:
 
 
 def plain_words(text: str) -> list[str]:
-    """Return the words of a text as written.
-
-    >>> plain_words("Order Ann's kettle, please")
-    ['Order', "Ann's", 'kettle', 'please']
-    """
+    """Return the words of a text as written."""
     return _WORD.findall(text)
 
 

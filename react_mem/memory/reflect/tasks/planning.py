@@ -41,15 +41,7 @@ class Plan:
 
 
 def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
-    """Read a model's plan, repaired where that is safe; steps that say the same become one.
-
-    Raises:
-        InvalidOutput: If it is no plan.
-
-    >>> plan = parse({"goal": "tea", "steps": [{"id": 1, "description": "boil water", "depends_on": [7]}]})
-    >>> plan.graph.steps[0].depends_on, plan.repairs
-    ((), ('step 1 depends on 7, which there is not',))
-    """
+    """Read a model's plan, repaired where that is safe; steps that say the same become one. Else InvalidOutput."""
     rows = answer.get("steps")
     if not isinstance(rows, list):
         raise InvalidOutput("the model's answer is not a plan: it has no steps", as_json(answer))
@@ -103,13 +95,6 @@ def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
     first = next((step.description for step in resolved), "")
     graph, dropped = woven(_line(answer.get("goal")) or first, resolved)
     return Plan(graph, answer.get("goes_on") is True, (*repairs, *dropped), proofs)
-
-
-def continues(plan: Plan, task: TaskGraph) -> bool:
-    """Return true if a plan says that it continues this task and repeats its goal or a step."""
-    known = {normalise(task.goal), *(normalise(step.description) for step in task.steps)}
-    said = {normalise(plan.graph.goal), *(normalise(step.description) for step in plan.graph.steps)}
-    return plan.goes_on and (not plan.graph.steps or not known.isdisjoint(said))
 
 
 def _name(value: Any) -> str:

@@ -28,31 +28,13 @@ _MIN_ALIKE = 0.6
 
 
 def asks_to_go_on(request: str) -> bool:
-    """Return true if a request asks to continue and nothing else.
-
-    >>> asks_to_go_on("Continue where we stopped, please.")
-    True
-    >>> asks_to_go_on("Tiếp tục việc đang dở nhé")
-    True
-    >>> asks_to_go_on("请继续上次的任务"), asks_to_go_on("昨日の仕事の続きをお願いします")
-    (True, True)
-    >>> asks_to_go_on("My knee continues to hurt")
-    False
-    """
+    """Return true if a request asks to continue and nothing else."""
     asks, said = _read(request)
     return asks and not said
 
 
 def meant(request: str, goals: Sequence[str]) -> int | None:
-    """Return the index of the goal that a request asks to continue, None for none; the latest goal first.
-
-    >>> meant("continue where we stopped", ["book a trip to Hue", "write a report"])
-    0
-    >>> meant("continue with the report", ["book a trip to Hue", "write a report"])
-    1
-    >>> meant("continue the story", ["book a trip to Hue"]) is None
-    True
-    """
+    """Return the index of the goal that a request asks to continue, None for none; the latest goal first."""
     if not goals:
         return None
     asks, said = _read(request)
@@ -110,12 +92,7 @@ class TaskGraph:
         return next((step for step in self.steps if step.id == id_), None)
 
     def frontier(self) -> tuple[Step, ...]:
-        """Return the open steps with all dependencies over; a failed step can be retried.
-
-        >>> task = TaskGraph("trip", (Step("1", "find a flight"), Step("2", "book it", ("1",))))
-        >>> [step.id for step in task.frontier()]
-        ['1']
-        """
+        """Return the open steps with all dependencies over; a failed step can be retried."""
         over = {step.id for step in self.steps if step.is_over}
         return tuple(step for step in self.steps if not step.is_over and over.issuperset(step.depends_on))
 
@@ -216,14 +193,14 @@ class TaskKeeper:
 
     async def find(self, request: str) -> TaskGraph | None:
         """Return the unfinished task that a request asks to continue."""
-        tasks = await self._unfinished()
+        tasks = await self.state.open_tasks(self.user_id, self.agent_id, _MAX_OPEN)
+        tasks = sorted(tasks, key=lambda task: (task.session_id == self.session_id, task.worked_at), reverse=True)
         place = meant(request, [task.text for task in tasks])
-        return await self._left(tasks[place]) if place is not None else None
-
-    async def latest(self) -> TaskGraph | None:
-        """Return the latest unfinished task, preferring this conversation."""
-        tasks = await self._unfinished()
-        return await self._left(tasks[0]) if tasks else None
+        if place is None:
+            return None
+        kept = _kept(tasks[place], await self.state.steps_of(self.user_id, tasks[place]))
+        # what was left to do may have been forgotten
+        return None if kept.is_over else kept
 
     async def load(self, task_id: str) -> TaskGraph | None:
         task, steps = await self.state.task(self.user_id, task_id)
@@ -244,15 +221,6 @@ class TaskKeeper:
             return {step.name: step.id for step in steps}, changes
 
         return await transact(self.state.store, self.user_id, step)
-
-    async def _unfinished(self) -> list[Task]:
-        tasks = await self.state.open_tasks(self.user_id, self.agent_id, _MAX_OPEN)
-        return sorted(tasks, key=lambda task: (task.session_id == self.session_id, task.worked_at), reverse=True)
-
-    async def _left(self, task: Task) -> TaskGraph | None:
-        kept = _kept(task, await self.state.steps_of(self.user_id, task))
-        # what was left to do may have been forgotten
-        return None if kept.is_over else kept
 
     def _records(self, task: TaskGraph, kept: dict[str, TaskStep], source_id: str) -> list[TaskStep]:
         here = {"session_id": self.session_id, "agent_id": self.agent_id, "source_ids": (source_id, task.id)}

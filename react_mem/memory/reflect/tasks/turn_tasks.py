@@ -36,12 +36,6 @@ def context_of(task: TaskGraph, current: str | None = None, max_tokens: int = MA
     """Return a task in a few lines within a token budget; empty where nothing is left to do.
 
     First the frontier, from the current step on, then what it depends on; the rest is counted.
-
-    >>> trip = TaskGraph("A trip", (Step("1", "find a flight", status="done"), Step("2", "book it", ("1",))))
-    >>> print(context_of(trip))
-    Goal: A trip
-    1. [done] find a flight
-    2. [now] book it (after 1)
     """
     if task.is_over:
         return ""
@@ -125,19 +119,11 @@ class TurnTasks:
             if self._planner is None:
                 tell("degraded", "The turn goes on without a plan: the small model can only quote.")
                 return _resting(before)
-            # not meant by any word, but the model may see that the request is about it
-            latest = None
-            if known is None and keeper is not None:
-                async with asyncio.timeout(self._policy.recall.timeout):
-                    latest = await keeper.latest()
-            graph = known or latest
-            plan = await self._planner.ask(planning.plan_of(self._tools, thread[:-1], request, graph))
-            if latest is not None and planning.continues(plan, latest):
-                known = latest
+            plan = await self._planner.ask(planning.plan_of(self._tools, thread[:-1], request, known))
             shown = thread[-planning.SAID - 1 :]
             ids = {str(message.id) for message in shown}
             taken = {id_: spans for id_, spans in taken.items() if id_ in ids}
-            plan, taken = await _proven(plan, graph, shown, taken)
+            plan, taken = await _proven(plan, known, shown, taken)
             notes = _planned(plan, request, known, thread, keeper, taken)
             if notes is None:
                 # talk in between: the task that is known waits for its next turn
