@@ -278,18 +278,14 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class ImportOwners:
-    """Choice of the owners of an import.
+    """Choice of the owners of an import; by default each entry keeps the owner that the source names.
 
-    Args:
-        user: The one owner of everything; allowed where the source names at most one owner.
-        mapped: Owners here by the names of the source; entries of other owners are skipped. The empty name stands for
-            entries without an owner.
-        nobodys: Owner of the entries without an owner, where all others keep the owner of the source.
+    With `mapped`, from names of the source to users, others' entries are skipped; the empty name stands for no owner.
     """
 
-    user: str = ""
+    user: str = ""  # of everything; allowed where the source names at most one owner
     mapped: Mapping[str, str] = field(default_factory=dict)
-    nobodys: str = ""
+    nobodys: str = ""  # owner of the entries that name none
 
     def check(self, named: Collection[str], *, personal: bool, nobody: Collection[str] = ()) -> ImportOwners:
         """Return the choice for a source that names these owners; `nobody` are agents and the like among them.

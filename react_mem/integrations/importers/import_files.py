@@ -104,9 +104,20 @@ def _checked(stream: BinaryIO, name: str) -> BinaryIO:
     return stream
 
 
-def text_stream(stream: BinaryIO) -> io.TextIOWrapper:
-    """Return a file as UTF-8 text."""
+def _as_text(stream: BinaryIO) -> io.TextIOWrapper:
     return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+
+
+def text_lines(stream: BinaryIO, name: str, most: int = -1) -> Iterator[str]:
+    """Yield the lines of a file, in pieces of so many characters at most; ValueError if it is not UTF-8."""
+    text, number = _as_text(stream), 0
+    try:
+        # not by str.splitlines, which cuts at more than line ends
+        while line := text.readline(most):
+            number += 1
+            yield line
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}, behind line {number}: is not UTF-8 ({error.reason}); save it as UTF-8") from None
 
 
 # Streaming JSON reader: one array element at a time, so that memory use is bounded by one element.
@@ -166,7 +177,7 @@ def json_elements(stream: BinaryIO, name: str) -> Iterator[Element]:
 class _JsonReader:
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self._name = name
-        self._stream = text_stream(stream)
+        self._stream = _as_text(stream)
         self._text = ""
         self._at = 0
         self._lines = 1

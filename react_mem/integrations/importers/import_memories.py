@@ -20,7 +20,7 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.integrations.importers import as_records
 from react_mem.integrations.importers.chat_exports import chatgpt_entries, claude_entries
-from react_mem.integrations.importers.import_files import ImportFile, text_of, text_stream, written_at
+from react_mem.integrations.importers.import_files import ImportFile, text_lines, text_of, written_at
 from react_mem.integrations.importers.importer import import_from
 from react_mem.integrations.importers.memory_files import jsonl_entries, markdown_entries, mem0_entries, zep_entries
 from react_mem.memory import MemoryFacade
@@ -284,22 +284,10 @@ def _is_own(file: ImportFile) -> bool:
 def _head(file: ImportFile) -> list[str]:
     """Return the first short lines of a file that are not blank."""
     for name, stream in file.parts(_TEXT):
-        text = text_stream(stream)
-        try:
-            return [line.strip() for _ in range(_HEAD) if (line := text.readline(_SHORT)).strip()]
-        except UnicodeDecodeError as error:
-            raise _not_text(name, error) from None
+        return [line.strip() for line in islice(text_lines(stream, name, _SHORT), _HEAD) if line.strip()]
     return []
 
 
 def _lines(file: ImportFile) -> Iterator[str]:
     for name, stream in file.parts(_TEXT):
-        try:
-            # not by str.splitlines, which cuts at more than line ends
-            yield from (line.rstrip("\r\n") for line in text_stream(stream))
-        except UnicodeDecodeError as error:
-            raise _not_text(name, error) from None
-
-
-def _not_text(name: str, error: UnicodeDecodeError) -> ValueError:
-    return ValueError(f"{name}: is not UTF-8 ({error.reason}); save it as UTF-8")
+        yield from (line.rstrip("\r\n") for line in text_lines(stream, name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast, get_args
@@ -23,8 +22,8 @@ from react_mem.integrations.importers.import_files import (
     ImportFile,
     json_elements,
     noted,
+    text_lines,
     text_of,
-    text_stream,
     time_in,
     written_at,
 )
@@ -344,10 +343,8 @@ _MAX_LINE = 1_000_000
 def markdown_entries(file: ImportFile) -> Iterator[Entry]:
     """Yield the items with their indented continuation lines; text between lists is ignored."""
     for name, stream in file.parts(_FILES_OF_MARKDOWN_LIST):
-        item, first, number = "", 0, 0
-        lines = text_stream(stream)
-        while line := _line(lines, name, number):
-            number += 1
+        item, first = "", 0
+        for number, line in enumerate(text_lines(stream, name, _MAX_LINE), start=1):
             found = _ITEM.match(line)
             if found is None and item and line[:1] in " \t" and line.strip():
                 item = f"{item} {line.strip()}"
@@ -355,13 +352,6 @@ def markdown_entries(file: ImportFile) -> Iterator[Entry]:
             yield from _said(item, name, first)
             item, first = (found[1].strip(), number) if found else ("", 0)
         yield from _said(item, name, first)
-
-
-def _line(lines: io.TextIOWrapper, name: str, number: int) -> str:
-    try:
-        return lines.readline(_MAX_LINE)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name}, behind line {number}: is not UTF-8 ({error.reason}); save it as UTF-8") from None
 
 
 def _said(item: str, name: str, line: int) -> Iterator[Entry]:

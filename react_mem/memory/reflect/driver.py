@@ -10,7 +10,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from langgraph.store.base import BaseStore, PutOp
 
@@ -37,15 +37,7 @@ class Report:
     problem: str = ""
 
 
-class Draft(Protocol):
-    """A candidate record."""
-
-    @property
-    def source_ids(self) -> Sequence[str]:
-        """Ids of the source records; a draft with a forgotten source is dropped."""
-
-
-D = TypeVar("D", bound=Draft)
+D = TypeVar("D")  # Candidate records, with `source_ids`: one with a forgotten source is dropped
 
 
 @dataclass(frozen=True)
@@ -103,7 +95,8 @@ async def run(strategy: Strategy[D], asker: Asker | None = None) -> Report:
         return item.value if item is not None else {}
 
     gathered = await strategy.gather(await note(), asker)
-    drafts, keys, asked = list(gathered.found), list[str](), Report()
+    drafts: list[Any] = [*gathered.found]
+    keys, asked = list[str](), Report()
     if asker is not None:
         await _ask(asker, gathered.questions[:MAX_CALLS], drafts, keys, asked)
     looked_at = gathered.noted(keys)

@@ -141,14 +141,14 @@ class Learning(Strategy[SkillDraft]):
         known = KnownSkill(await self._skills(), self._last_used)
         drafts: list[SkillDraft] = []
         questions = []
-        for kind in found:
-            plain = await asyncio.to_thread(distil, kind.task_type, kind.procedures, {}, self._tools)
+        for kind, shared in found.items():
+            plain = await asyncio.to_thread(distil, kind, shared, {}, self._tools)
             new = [one for one in plain.drafts if asker is not None and not known.has(one)]
             drafts += [one for one in plain.drafts if one not in new]
             if new:
                 ids = {one.skill.id for one in new}
-                wanted = [one for one in kind.procedures if procedure_id(kind.task_type, one.tools) in ids]
-                questions.append(Asked(question_about(kind.task_type, wanted, self._tools), otherwise=new))
+                wanted = [one for one in shared if procedure_id(kind, one.tools) in ids]
+                questions.append(Asked(question_about(kind, wanted, self._tools), otherwise=new))
         return Gathered(drafts, questions)
 
     async def merge(
