@@ -98,7 +98,7 @@ async def assert_forgets(
     for thread in deleted_threads:
         if await _state_of(where, thread, config) is not None:
             found.append(_FoundText(f"thread {thread!r}", "its state is not deleted"))
-    found += [text async for text in _texts_of_threads(where, threads, config) if _holds(text.text, said)]
+    found += [text async for text in _thread_texts(where, threads, config) if _holds(text.text, said)]
     answer = await _answer(where, asked, config)
     if answer is not None and _holds(answer, said):
         found.append(_FoundText(f"the answer to {asked!r}", answer))
@@ -182,9 +182,7 @@ def _in_thread(config: RunnableConfig | None, thread: str) -> dict[str, Any]:
     return {**given, "configurable": {**given.get("configurable", {}), "thread_id": thread}}
 
 
-async def _texts_of_threads(
-    where: Any, threads: Sequence[str], config: RunnableConfig | None
-) -> AsyncIterator[_FoundText]:
+async def _thread_texts(where: Any, threads: Sequence[str], config: RunnableConfig | None) -> AsyncIterator[_FoundText]:
     for thread in threads:
         values = await _state_of(where, thread, config)
         if values is None:
@@ -205,15 +203,13 @@ async def _state_of(where: Any, thread: str, config: RunnableConfig | None) -> M
     return state.values if isinstance(state.values, Mapping) else {"state": state.values}
 
 
-async def _look(
-    store: BaseStore | None, said: Said, namespace: Space
-) -> tuple[list[_FoundText], int, list[_FoundText]]:
+async def _look(store: BaseStore | None, said: Said, below: Space) -> tuple[list[_FoundText], int, list[_FoundText]]:
     """Return the texts that hold something, the number of items searched, and the nearest other texts."""
     found: list[_FoundText] = []
     near: list[tuple[int, int, _FoundText]] = []
     looked_at = 0
     wanted = set(re.findall(r"\w+", _plain(said))) if isinstance(said, str) else set()
-    async for page in read_all(store, namespace):  # type: ignore[arg-type]
+    async for page in read_all(store, below):  # type: ignore[arg-type]
         looked_at += len(page)
         for item in page:
             place = tuple(item.namespace)

@@ -69,11 +69,8 @@ def place_of(agent: str, environ: Mapping[str, str] = os.environ) -> HookPlace:
 
 def _name(agent: str, home: str, environ: Mapping[str, str]) -> str:
     told = [VERSION, sys.prefix, agent]
-    told += sorted(
-        f"{name}={value}"
-        for name, value in environ.items()
-        if (name.startswith(_SETTINGS) or name in _MORE_SETTINGS) and value
-    )
+    named = (name for name in environ if name.startswith(_SETTINGS) or name in _MORE_SETTINGS)
+    told += sorted(f"{name}={environ[name]}" for name in named if environ[name])
     try:
         status = os.stat(os.path.join(home, ".env"))
         told.append(f"{status.st_mtime_ns} {status.st_size}")

@@ -3,9 +3,6 @@
     agent = create_deep_agent(model, backend=MemoryFilesBackend(), store=store, checkpointer=saver)
     agent.invoke({"messages": [...]}, {"configurable": {"thread_id": "1", "user_id": "ann"}})
 
-    backend = CompositeBackend(default=MemoryFilesBackend(), routes={"/skills/learnt/": LearntSkillsBackend()})
-    agent = create_deep_agent(model, backend=backend, skills=["/skills/", "/skills/learnt/"], store=store)
-
 Files outlive the conversation, and like all memories are listed, searched, exported, erased with receipts, and
 encrypted. A failing memory fails no turn: every call answers, at least with the reason of its failure."""
 

@@ -288,10 +288,8 @@ class OwnedFiles:
 
 def _data(item: Item) -> FileData:
     value: dict[str, Any] = item.value
-    created, modified = (
-        at.isoformat() if isinstance(at, datetime) else str(at or "")
-        for at in (value.get("created_at"), value.get("modified_at"))
-    )
+    times = (value.get("created_at"), value.get("modified_at"))
+    created, modified = (at.isoformat() if isinstance(at, datetime) else str(at or "") for at in times)
     content = value.get("text") or value.get("data") or ""
     return FileData(content=content, encoding=value.get("encoding", "utf-8"), created_at=created, modified_at=modified)
 

@@ -26,10 +26,8 @@ async def imported_before(store: BaseStore, user_id: str, digests: Iterable[str]
     buckets = sorted({digest[:BUCKET] for digest in digests})
     namespace = records.meta_namespace(user_id)
     found = await store.abatch([GetOp(namespace, _key(bucket)) for bucket in buckets]) if buckets else []
-    return {
-        bucket: frozenset(item.value["entries"]) if isinstance(item, Item) else frozenset()
-        for bucket, item in zip(buckets, found, strict=True)
-    }
+    entries = (item.value["entries"] if isinstance(item, Item) else () for item in found)
+    return dict(zip(buckets, map(frozenset, entries), strict=True))
 
 
 def noting(user_id: str, ledger: dict[str, frozenset[str]], digests: Collection[str]) -> list[records.Change]:

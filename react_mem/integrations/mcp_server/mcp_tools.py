@@ -86,11 +86,8 @@ async def conversation(id: str) -> str:
         held = await caller.memory.dialog.get_context(caller.user_id, id, limit_turns=_TURNS, agent_id=caller.agent_id)
         if not held.messages and held.summary is None:
             raise ResourceNotFoundError(f"this user has no such conversation; {CONVERSATIONS} lists those there are")
-        return _json(
-            id=id,
-            summary=turns.flat(held.summary.text) if held.summary else "",
-            messages=[_told(message) for message in held.messages],
-        )
+        summary = turns.flat(held.summary.text) if held.summary else ""
+        return _json(id=id, summary=summary, messages=list(map(_told, held.messages)))
 
 
 async def context(message: Annotated[str, Field(description="What the user is about to ask or say.")]) -> list[str]:

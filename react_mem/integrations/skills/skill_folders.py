@@ -1,8 +1,4 @@
-"""Skills in folders of `SKILL.md` files, the format of Agent Skills, which Claude Code, Deep Agents and others read.
-
-await export_skills(memory, "ann", ".claude/skills")
-await import_skills(memory, "ann", ".claude/skills")
-"""
+"""Skills in folders of `SKILL.md` files, the format of Agent Skills, which Claude Code, Deep Agents and others read."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import lowest
 from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Episode, Fact, Level, now
-from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
+from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy, Values
 
 # Countable regularities: facts with a common beginning, repeated goals with one outcome, repeated lessons.
 
@@ -366,7 +366,7 @@ class Consolidation(Strategy[Drawn]):
             lambda keys: {"groups": [*(key for key in seen if key in wanted), *keys]},
         )
 
-    async def merge(self, drafts: Sequence[Drawn], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
+    async def merge(self, drafts: Sequence[Drawn], there: Values, report: Report) -> list[Change]:
         """Redraw the counted knowledge, keep a model's while its sources hold, and drop the rest."""
         known = await load_knowledge(self.store, self.user_id)
         cited = {source for one in known.values() for source in one.source_ids}

@@ -37,6 +37,7 @@ class Report:
     problem: str = ""
 
 
+Values = Mapping[str, dict[str, Any]]  # Records as stored, by id
 D = TypeVar("D")  # Candidate records, with `source_ids`: one with a forgotten source is dropped
 
 
@@ -82,7 +83,7 @@ class Strategy(ABC, Generic[D]):
         """Return the drafts and questions of a run, given the progress note of earlier runs."""
 
     @abstractmethod
-    async def merge(self, drafts: Sequence[D], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
+    async def merge(self, drafts: Sequence[D], there: Values, report: Report) -> list[Change]:
         """Return the changes of drafts whose sources are all `there`; called again if the transaction is retried."""
 
 

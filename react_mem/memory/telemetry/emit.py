@@ -139,11 +139,7 @@ class span:  # noqa: N801 - reads as the function that it is used as
     """Measure an operation: its duration, its failure by class, and a trace span that knows its parent.
 
     An exception passes through; its class is recorded, never its text. An interrupt for a human's decision is no
-    failure.
-
-        with telemetry.span("web_engine", engine="searxng") as measured:
-            found = await ask()
-            measured.set(results=len(found))
+    failure. `measured.set(results=3)` adds what is known in the end.
     """
 
     __slots__ = ("_labels", "_name", "_numbers", "_started", "_trace", "_tracing")
@@ -287,14 +283,7 @@ class MeasuredCall:
 
 @contextmanager
 def model_call(purpose: str, model: BaseLanguageModel[Any]) -> Iterator[MeasuredCall]:
-    """Measure one call of a chat model: its duration, its failure, and its tokens.
-
-        with telemetry.model_call("answer", model) as call:
-            response = await model.ainvoke(prompt)
-            call.answered(response)
-
-    `purpose` is one of the catalogue's.
-    """
+    """Measure one call of a chat model, for a purpose of the catalogue: its duration, failure and tokens."""
     name = model_name(model)
     with span("model", purpose=purpose, model=name) as measured:
         yield MeasuredCall(measured, purpose, name)

@@ -16,7 +16,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import OUTCOME, SKILL
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.skills import Skill, TurnOutcome, Worths
-from react_mem.memory.reflect.driver import Asked, Gathered, Report, Strategy
+from react_mem.memory.reflect.driver import Asked, Gathered, Report, Strategy, Values
 from react_mem.memory.reflect.skills.distilling import distil, find, question_about
 from react_mem.memory.reflect.skills.skill_drafts import (
     MAX_SOURCES,
@@ -151,9 +151,7 @@ class Learning(Strategy[SkillDraft]):
                 questions.append(Asked(question_about(kind, wanted, self._tools), otherwise=new))
         return Gathered(drafts, questions)
 
-    async def merge(
-        self, drafts: Sequence[SkillDraft], there: Mapping[str, dict[str, Any]], report: Report
-    ) -> list[Change]:
+    async def merge(self, drafts: Sequence[SkillDraft], there: Values, report: Report) -> list[Change]:
         """Merge drafts into the skills; archive skills that lack a tool or are outdone."""
         before = {skill.id: skill for skill in await self._skills()}
         after = dict(before)

@@ -103,12 +103,10 @@ class TurnTasks:
         self,
         thread: Sequence[AnyMessage],
         before: TaskNotes | None,
-        identity: Identity | None,
-        store: BaseStore | None,
+        keeper: TaskKeeper | None,
         tell: Tell,
     ) -> TaskNotes | None:
         """Return the task of a new turn, the request last in the thread: the earlier one, or a new plan."""
-        keeper = self._keeper(identity, store)
         request = text_of(thread[-1])
         taken = before.get("proofs", {}) if before else {}
         try:
@@ -141,8 +139,7 @@ class TurnTasks:
         notes: TaskNotes,
         steps: Sequence[Mapping[str, Any]],
         recompressed: bool,
-        identity: Identity | None,
-        store: BaseStore | None,
+        keeper: TaskKeeper | None,
         tell: Tell,
     ) -> TaskNotes:
         """Return the task after tool calls; its text changes with the prompt alone, so that provider caches hit."""
@@ -159,7 +156,7 @@ class TurnTasks:
         notes |= {"graph": after.to_json(), "taken": list(dict.fromkeys([*notes["taken"], *taken]))}
         tell("ok", "", graph=notes["graph"])
         try:
-            return await self._kept(notes, thread, self._keeper(identity, store))
+            return await self._kept(notes, thread, keeper)
         except Exception as error:
             _degrade(tell, error)
             return notes
@@ -173,7 +170,8 @@ class TurnTasks:
         """Return the ids of the records of the steps that a turn took."""
         return tuple(notes["records"][id_] for id_ in notes["taken"] if id_ in notes["records"]) if notes else ()
 
-    def _keeper(self, identity: Identity | None, store: BaseStore | None) -> TaskKeeper | None:
+    def keeper(self, identity: Identity | None, store: BaseStore | None) -> TaskKeeper | None:
+        """Return the stored tasks of a conversation; None without memory."""
         if identity is None or store is None:
             return None
         state = StateMemoryStore(store, self._policy)
