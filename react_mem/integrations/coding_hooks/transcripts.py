@@ -78,11 +78,7 @@ class SaidTurn:
 
 
 def own_words(text: str) -> str:
-    """Return the user's words in a prompt; empty for a text of the coding agent.
-
-    >>> own_words("fix it<system-reminder>Be brief.</system-reminder>"), own_words("<task-notification>done")
-    ('fix it', '')
-    """
+    """Return the user's words in a prompt; empty for a text of the coding agent."""
     said = _REMINDER.sub("", text).strip() if "<system-reminder>" in text else text.strip()
     return "" if said.startswith(_NOT_SAID) else said
 

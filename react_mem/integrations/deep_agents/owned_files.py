@@ -85,11 +85,7 @@ _REMOVED_AT_ONCE = 500  # Files removed in one batch: thousands would block the 
 
 
 def data_of(given: bytes) -> FileData:
-    r"""Return bytes as text if they are UTF-8 without NUL, else as base64. Slow: not for an event loop.
-
-    >>> data_of(b"tea"), data_of(b"a\x00b")
-    ({'content': 'tea', 'encoding': 'utf-8'}, {'content': 'YQBi', 'encoding': 'base64'})
-    """
+    """Return bytes as text if they are UTF-8 without NUL, else as base64. Slow: not for an event loop."""
     with suppress(UnicodeDecodeError):
         if "\x00" not in (text := given.decode()):
             return FileData(content=text, encoding="utf-8")

@@ -22,6 +22,7 @@ from react_mem.integrations.importers.import_files import NO_OBJECT, ImportFile,
 # ChatGPT's data export: `conversations.json`, or `conversations-000.json` and so on, in the archive that is mailed.
 
 CONVERSATIONS = re.compile(r"(^|/)conversations(-\d+)?\.json$")
+_CURE = "give the archive that was mailed, or the conversations.json in it"
 _SAID = ("text", "multimodal_text")
 _TRANSCRIPT = "audio_transcription"
 _MEMORY = "bio"
@@ -42,10 +43,7 @@ def chatgpt_entries(file: ImportFile) -> Iterator[Entry]:
                 yield from _conversation(value, element.place)
         found = True
     if strange or not found:
-        raise NothingToImportError(
-            f"{file.name}: has no conversations of ChatGPT; give the archive that was mailed, or the "
-            "conversations.json in it"
-        )
+        raise NothingToImportError(f"{file.name}: has no conversations of ChatGPT; {_CURE}")
 
 
 def _conversation(value: dict[str, Any], place: str) -> Iterator[Entry]:
@@ -142,10 +140,7 @@ def claude_entries(file: ImportFile) -> Iterator[Entry]:
             yield from _read(whole, f"{name}, line 1", accounts)
         found = True
     if not found:
-        raise NothingToImportError(
-            f"{file.name}: has nothing of Claude's export; give the archive that was mailed, or the "
-            "conversations.json in it"
-        )
+        raise NothingToImportError(f"{file.name}: has nothing of Claude's export; {_CURE}")
 
 
 def _accounts(file: ImportFile) -> dict[str, str]:

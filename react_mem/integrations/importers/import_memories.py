@@ -114,12 +114,7 @@ _HOW_TO_SAY = (
 
 
 def text_in(value: Mapping[str, Any]) -> str:
-    """Return the text of an item in any known form; of another one its fields as JSON.
-
-    >>> text_in({"content": "I live in Hue"}), text_in({"kind": "Triple", "content": {"subject": "Ann",
-    ...     "predicate": "lives in", "object": "Hue"}})
-    ('I live in Hue', 'Ann lives in Hue')
-    """
+    """Return the text of an item in any known form; of another one its fields as JSON."""
     return str(_told(value)["text"])
 
 

@@ -17,18 +17,8 @@ from react_mem.memory.model.kinds import OUTCOME, SKILL
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.skills import Skill, TurnOutcome, Worths
 from react_mem.memory.reflect.driver import Asked, Gathered, Report, Strategy, Values
+from react_mem.memory.reflect.skills import skill_drafts
 from react_mem.memory.reflect.skills.distilling import distil, find, question_about
-from react_mem.memory.reflect.skills.skill_drafts import (
-    MAX_SOURCES,
-    MIN_SUPPORT,
-    SkillDraft,
-    match,
-    origin,
-    procedure_id,
-    read_experience,
-    texts_of,
-    tools_of,
-)
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import announce, put_work, upkeep
 
@@ -50,19 +40,21 @@ class KnownSkill:
     skills: Sequence[Skill]
     last_used: Mapping[str, datetime]
 
-    def has(self, draft: SkillDraft) -> bool:
+    def has(self, draft: skill_drafts.SkillDraft) -> bool:
         """Return true if a skill already covers the draft."""
         known = self.of(draft)
-        return known is not None and (not known.source_ids or tools_of(known) == tools_of(draft.skill))
+        return known is not None and (
+            not known.source_ids or skill_drafts.tools_of(known) == skill_drafts.tools_of(draft.skill)
+        )
 
-    def of(self, draft: SkillDraft) -> Skill | None:
+    def of(self, draft: skill_drafts.SkillDraft) -> Skill | None:
         """Return the skill that the draft repeats or varies; None for a new one."""
         new = draft.skill
         exact = [skill for skill in self.skills if skill.id == new.id or _is_same(skill, new)]
         near = [skill for skill in self.skills if _takes_the_place_of(skill, new)] if new.tool_sops else []
         return next(iter([*exact, *near]), None)
 
-    def merged(self, draft: SkillDraft, agent_id: str) -> Skill | None:
+    def merged(self, draft: skill_drafts.SkillDraft, agent_id: str) -> Skill | None:
         """Return the skill that a checked draft makes, changes or confirms; None for none.
 
         A hand-written skill, without sources, never changes. An archived skill is revived, on probation, only by turns
@@ -78,23 +70,23 @@ class KnownSkill:
         new = [one for one in traces if since is None or one.at > since]
         if known.status == "archived":
             # that it works is known of what is of no use: turns that succeeded with its tools do not speak for it
-            if len(new) < MIN_SUPPORT or skill_life.is_useless(known):
+            if len(new) < skill_drafts.MIN_SUPPORT or skill_life.is_useless(known):
                 return None
             return known.model_copy(update={**_words(known, draft), **_UNTRIED, "status": draft.skill.status})
-        tools = tools_of(known)
-        if tools != tools_of(draft.skill):
+        tools = skill_drafts.tools_of(known)
+        if tools != skill_drafts.tools_of(draft.skill):
             # a detour less, or a missing step more: the counts of the old steps stay past probation only
             counts = {} if known.status == "active" else _UNTRIED
             return known.model_copy(update={**_words(known, draft), **counts})
-        texts, evidence = texts_of(known), draft.evidence
+        texts, evidence = skill_drafts.texts_of(known), draft.evidence
         own = [one for one in new if one.covers(tools) and all(evidence.is_said_by(text, one) for text in texts)]
-        sources = tuple(dict.fromkeys([*known.source_ids, *(trace.id for trace in own)]))[:MAX_SOURCES]
-        return known.model_copy(update={"source_ids": sources, "origin": origin(own, [known.origin])})
+        sources = tuple(dict.fromkeys([*known.source_ids, *(trace.id for trace in own)]))[: skill_drafts.MAX_SOURCES]
+        return known.model_copy(update={"source_ids": sources, "origin": skill_drafts.origin(own, [known.origin])})
 
 
 def _is_same(skill: Skill, new: Skill) -> bool:
     """Return true if both skills have the same occasion and the same tools in the same order."""
-    if not new.tool_sops or tools_of(skill) != tools_of(new):
+    if not new.tool_sops or skill_drafts.tools_of(skill) != skill_drafts.tools_of(new):
         return False
     if skill.task_type and new.task_type:
         return normalise(skill.task_type) == normalise(new.task_type)
@@ -104,26 +96,26 @@ def _is_same(skill: Skill, new: Skill) -> bool:
 
 def _takes_the_place_of(skill: Skill, new: Skill) -> bool:
     """Return true if a skill is the new one with a detour or a missing step."""
-    tools = tools_of(skill)
+    tools = skill_drafts.tools_of(skill)
     if skill.task_type != new.task_type or skill.status == "archived" or not tools:
         return False
-    shorter, longer = sorted((tools, tools_of(new)), key=len)
-    if len(shorter) < _SAME_TOOLS * len(longer) or match(shorter, longer) is None:
+    shorter, longer = sorted((tools, skill_drafts.tools_of(new)), key=len)
+    if len(shorter) < _SAME_TOOLS * len(longer) or skill_drafts.match(shorter, longer) is None:
         return False
     # what was given by hand is not changed: it stands for the draft once it is known to be good
     return bool(skill.source_ids) or skill.status == "active"
 
 
-def _words(known: Skill, draft: SkillDraft) -> dict[str, object]:
+def _words(known: Skill, draft: skill_drafts.SkillDraft) -> dict[str, object]:
     names = ("text", "use_when", "tool_sops", "preferences", "session_id", "source_ids")
     words = {name: getattr(draft.skill, name) for name in names}
-    return {**words, "origin": origin(draft.evidence.traces, [known.origin])}
+    return {**words, "origin": skill_drafts.origin(draft.evidence.traces, [known.origin])}
 
 
 MAX_SKILLS = 500  # Skills of a user that a run reads
 
 
-class Learning(Strategy[SkillDraft]):
+class Learning(Strategy[skill_drafts.SkillDraft]):
     """Learning from the latest experience of an agent with a user; a skill uses the agent's `tools` alone."""
 
     note_key = "learning"
@@ -134,12 +126,12 @@ class Learning(Strategy[SkillDraft]):
         self._memory, self._agent_id, self._tools = memory, agent_id, tools
         self._last_used: Mapping[str, datetime] = {}
 
-    async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[SkillDraft]:
+    async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[skill_drafts.SkillDraft]:
         """Find procedures and lessons in the turns; a model is asked about new ones only."""
-        traces, self._last_used = await read_experience(self._memory, self.user_id, self._agent_id)
+        traces, self._last_used = await skill_drafts.read_experience(self._memory, self.user_id, self._agent_id)
         found = await asyncio.to_thread(find, traces, self._tools)
         known = KnownSkill(await self._skills(), self._last_used)
-        drafts: list[SkillDraft] = []
+        drafts: list[skill_drafts.SkillDraft] = []
         questions = []
         for kind, shared in found.items():
             plain = await asyncio.to_thread(distil, kind, shared, {}, self._tools)
@@ -147,11 +139,11 @@ class Learning(Strategy[SkillDraft]):
             drafts += [one for one in plain.drafts if one not in new]
             if new:
                 ids = {one.skill.id for one in new}
-                wanted = [one for one in shared if procedure_id(kind, one.tools) in ids]
+                wanted = [one for one in shared if skill_drafts.procedure_id(kind, one.tools) in ids]
                 questions.append(Asked(question_about(kind, wanted, self._tools), otherwise=new))
         return Gathered(drafts, questions)
 
-    async def merge(self, drafts: Sequence[SkillDraft], there: Values, report: Report) -> list[Change]:
+    async def merge(self, drafts: Sequence[skill_drafts.SkillDraft], there: Values, report: Report) -> list[Change]:
         """Merge drafts into the skills; archive skills that lack a tool or are outdone."""
         before = {skill.id: skill for skill in await self._skills()}
         after = dict(before)
@@ -172,7 +164,7 @@ class Learning(Strategy[SkillDraft]):
         """Return true if a learnt skill has no tools, as an earlier version learnt some, or one of them is gone."""
         if skill.status == "archived" or not skill.source_ids or skill.agent_id != self._agent_id:
             return False
-        return not skill.tool_sops or not set(tools_of(skill)) <= set(self._tools)
+        return not skill.tool_sops or not set(skill_drafts.tools_of(skill)) <= set(self._tools)
 
     async def _skills(self) -> list[Skill]:
         where = SKILL.namespace(self.user_id)
@@ -260,18 +252,18 @@ def kind_followed(kinds: Mapping[str, Sequence[str]], steps: Sequence[Mapping[st
     'shop'
     """
     done = [step["action"] for step in steps if not step["error"]]
-    return next((kind for kind, tools in kinds.items() if match(tools, done) is not None), "")
+    return next((kind for kind, tools in kinds.items() if skill_drafts.match(tools, done) is not None), "")
 
 
 def uses_of(skills: Sequence[Skill], steps: Sequence[Mapping[str, Any]], *, success: bool) -> dict[str, bool]:
     """Return the followed skills by id, with their success; of skills that are parts of each other the longest."""
     uses = {skill.id: use for skill in skills if (use := use_of(skill, steps, success=success)) is not None}
-    went_through = [tools_of(skill) for skill in skills if uses.get(skill.id)]
+    went_through = [skill_drafts.tools_of(skill) for skill in skills if uses.get(skill.id)]
 
     def is_part(own: Sequence[str]) -> bool:
-        return any(len(own) < len(other) and match(own, other) is not None for other in went_through)
+        return any(len(own) < len(other) and skill_drafts.match(own, other) is not None for other in went_through)
 
-    tools = {skill.id: tools_of(skill) for skill in skills}
+    tools = {skill.id: skill_drafts.tools_of(skill) for skill in skills}
     return {id_: use for id_, use in uses.items() if not (use and is_part(tools[id_]))}
 
 
@@ -281,7 +273,7 @@ def use_of(skill: Skill, steps: Sequence[Mapping[str, Any]], *, success: bool) -
     It was followed if all its steps went well in order: then the turn's success is the skill's. It failed if a due step
     failed and the agent went on with another tool. A turn that merely begins alike does not count.
     """
-    due = tools_of(skill)
+    due = skill_drafts.tools_of(skill)
     if not due:
         return None
     failing = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from react_mem.memory.language.folding import fold, normalise
@@ -129,10 +130,13 @@ def woven(goal: str, steps: Sequence[Step]) -> tuple[TaskGraph, list[str]]:
                 repairs.append(f"step {step.id} depends on {before}, which there is not")
             elif before == step.id:
                 repairs.append(f"step {step.id} depends on itself")
-            elif _reaches(kept, before, step.id):
-                repairs.append(f"steps {step.id} and {before} depend on each other")
             else:
                 kept[step.id].append(before)
+                try:
+                    TopologicalSorter(kept).prepare()
+                except CycleError:
+                    kept[step.id].remove(before)
+                    repairs.append(f"steps {step.id} and {before} depend on each other")
     return TaskGraph(goal, tuple(replace(step, depends_on=tuple(kept[step.id])) for step in steps)), repairs
 
 
@@ -168,15 +172,6 @@ def _updated(id_: str, old: Step | None, new: Step | None, names: Mapping[str, s
     new = replace(new, id=id_, depends_on=tuple(names[one] for one in new.depends_on if one in names), tool=tool)
     # `pending` is what a model says that knows nothing of how far a step is
     return replace(new, status=old.status, error=old.error) if old is not None and new.status == "pending" else new
-
-
-def _reaches(edges: Mapping[str, Sequence[str]], start: str, end: str) -> bool:
-    seen, left = {start}, [start]
-    while left:
-        new = {*edges[left.pop()]} - seen
-        seen |= new
-        left += new
-    return end in seen
 
 
 _MAX_OPEN = 50  # Unfinished tasks that are searched; older ones count as abandoned
