@@ -50,9 +50,7 @@ class _Connected:
         try:
             make: Any = importlib.import_module("acontext").AcontextAsyncClient
         except ImportError:
-            raise ImportError(
-                "sharing skills and sessions with Acontext needs its client: install it with `pip install acontext`"
-            ) from None
+            raise ImportError("Acontext needs its client: install it with `pip install acontext`") from None
         async with make(api_key=api_key, base_url=base_url) as client:
             # skills have no default
             yield cls(client) if space_id is None else cls(client, space_id)

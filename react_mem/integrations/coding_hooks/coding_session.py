@@ -196,9 +196,8 @@ class CodingSession:
         if self._loaded and not anew:
             return
         who = self.identity
-        told = await self._memory.dialog.get_context(
-            who.user_id, who.session_id, _EVERY, agent_id=self._opened.agent.agent_id
-        )
+        agent_id = self._opened.agent.agent_id
+        told = await self._memory.dialog.get_context(who.user_id, who.session_id, _EVERY, agent_id=agent_id)
         known = self._next if self._was_loaded else self._offset
         # a session of months takes a while
         self._held = await asyncio.to_thread(transcripts.held_of, told.messages)
@@ -261,10 +260,8 @@ class CodingSession:
             return any(MESSAGE.id(session, placed_name(place, role, key)) in forgotten for place in range(places))
 
         kept = [turn for turn in turns if not (turn.said and is_forgotten("user", turn.said))]
-        return [
-            replace(turn, answer="") if turn.answer and is_forgotten("assistant", turn.answer) else turn
-            for turn in kept
-        ]
+        gone = {turn.answer for turn in kept if turn.answer and is_forgotten("assistant", turn.answer)}
+        return [replace(turn, answer="") if turn.answer in gone else turn for turn in kept]
 
     def _is_again(self, key: str, prompt_id: str, told: transcripts.ToldEvent) -> bool:
         """Return true if a prompt is stored already: by its id, or as the one that waits for its answer."""

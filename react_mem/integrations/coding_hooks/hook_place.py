@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 VERSION = "0.2.0"  # Version of the package, as a constant: reading the metadata takes longer than asking memory
 FOLDER = os.path.join(".react-mem", "hooks")  # Folder of the residents, below the home folder
 _SETTINGS = ("DATABASE", "REACT_MEM", "MEMORY", "OPENAI")  # Prefixes of the environment variables that name a resident
-_MORE_SETTINGS = frozenset(
-    {"CHAT_MODEL", "EMBEDDING_MODEL", "INDEX_FIELDS", "POSTGRES_URI", "VECTOR_STORE", "XDG_DATA_HOME"}
-)
+_MORE = frozenset({"CHAT_MODEL", "EMBEDDING_MODEL", "INDEX_FIELDS", "POSTGRES_URI", "VECTOR_STORE", "XDG_DATA_HOME"})
 
 _SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76  # Constants of macOS and BSD that Python does not define
 
@@ -69,7 +67,7 @@ def place_of(agent: str, environ: Mapping[str, str] = os.environ) -> HookPlace:
 
 def _name(agent: str, home: str, environ: Mapping[str, str]) -> str:
     told = [VERSION, sys.prefix, agent]
-    named = (name for name in environ if name.startswith(_SETTINGS) or name in _MORE_SETTINGS)
+    named = (name for name in environ if name.startswith(_SETTINGS) or name in _MORE)
     told += sorted(f"{name}={environ[name]}" for name in named if environ[name])
     try:
         status = os.stat(os.path.join(home, ".env"))

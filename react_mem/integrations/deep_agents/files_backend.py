@@ -115,9 +115,7 @@ def answered(
             with suppress(owned_files.NobodysFiles):
                 owner = self._owner()
             try:
-                return records.run_blocking(
-                    lambda: later(self, *args, **kwargs), owner.store if owner is not None else None
-                )
+                return records.run_blocking(lambda: later(self, *args, **kwargs), owner and owner.store)
             except RuntimeError as error:
                 # it would have waited for itself
                 refusing = in_run if owner is not None and owner.in_run else None

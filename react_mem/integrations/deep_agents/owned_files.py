@@ -160,9 +160,8 @@ class OwnedFiles:
             if text is None:
                 return []
             alone = before.session_id == self.owner.session_id
-            after = self._file(
-                whole, FileData(content=text, encoding="utf-8"), before.origin.least(Origin.ASSISTANT), before
-            )
+            data = FileData(content=text, encoding="utf-8")
+            after = self._file(whole, data, before.origin.least(Origin.ASSISTANT), before)
             # a file of several conversations belongs to none, and is erased with none
             return [after if alone else after.model_copy(update={"session_id": ""})]
 

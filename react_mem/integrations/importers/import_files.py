@@ -1,7 +1,4 @@
-"""Files of an export as downloaded, and a streaming reader of large JSON in them.
-
-An export is a file, a folder, or a zip archive, which is read without unpacking.
-"""
+"""Files of an export: a file, a folder, or a zip archive, read as it is; and a streaming reader of large JSON."""
 
 from __future__ import annotations
 

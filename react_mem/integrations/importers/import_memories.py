@@ -263,9 +263,8 @@ async def _brought_back(
     lines = await asyncio.to_thread(lambda: list(_lines(file) if is_whole else exported_lines(_lines(file))))
     report = await memory.import_user(user_id, lines, restore=restore, dry_run=dry_run, told=told)
     added, known = report.added - report.own_added, report.kept - report.own_kept
-    outcome = as_records.ImportOutcome(
-        dry_run, Counter({user_id: added}), Counter({user_id: known}), own=report.own_added
-    )
+    counts = Counter({user_id: added}), Counter({user_id: known})
+    outcome = as_records.ImportOutcome(dry_run, *counts, own=report.own_added)
     for line in report.repeated:
         outcome.skip(f"line {line}", _REPEATED)
     return outcome

@@ -1,8 +1,7 @@
 """Importer: writes the entries of another system as memories, each once, in batches.
 
-The source is read twice. The first reading writes nothing and refuses a source that cannot be read to its end, or has
-unfitting owners. The second one writes each batch in one transaction with its note in the ledger, so that a repeated
-import continues an interrupted one.
+The source is read twice: first to refuse it as a whole, then to write each batch in one transaction with its note in
+the ledger, so that a repeated import continues an interrupted one.
 """
 
 from __future__ import annotations
@@ -131,12 +130,10 @@ class _Importing:
         self._source = source
         self._quotas = policy.quotas
         self._read_by = read_by
-        self._would_be: set[int] = set()
-        """Hashes of the records that a dry run would have written: the store does not have them."""
+        self._would_be: set[int] = set()  # hashes of records that a dry run would have written
+        # hashes of the entries noted in the ledger by this import: another one of the same id was not known before
         self._noted: set[int] = set()
-        """Hashes of the entries noted in the ledger by this import: another one of the same id was not known before."""
-        self._said: dict[int, tuple[int, datetime | None]] = {}
-        """Hash of the words and date of each replaceable entry of this import."""
+        self._said: dict[int, tuple[int, datetime | None]] = {}  # hash of words, and date, of each replaceable entry
         self._earlier: dict[str, EarlierImports] = {}
 
     def digest(self, entry: ForeignEntry) -> str:

@@ -130,9 +130,8 @@ def of_same_words(
         return KNOWN
     if is_touched(heir) or entry_of(heir) != entry_of(record):
         return KNOWN
-    again = before.model_copy(
-        update={**records.revived(before, at), "said_at": record.said_at, "valid_to": record.valid_to}
-    )
+    ends = {"said_at": record.said_at, "valid_to": record.valid_to}
+    again = before.model_copy(update={**records.revived(before, at), **ends})
     return SourceUpdate(records.succeeded(stored, heir, again, record.said_at, at))
 
 

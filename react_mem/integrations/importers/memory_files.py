@@ -269,9 +269,8 @@ def jsonl_entries(file: import_files.ImportFile) -> Iterator[Entry]:
     turns: dict[tuple[str, str], int] = {}
     for element in file.elements(import_files.JSON_FILES):
         if element.section:
-            raise NothingToImportError(
-                f"{element.place}: must be an object a line, or an array of them, and not one object"
-            )
+            told = "must be an object a line, or an array of them, and not one object"
+            raise NothingToImportError(f"{element.place}: {told}")
         yield _plain_entry(element.value, element.place, turns)
 
 

@@ -176,9 +176,8 @@ async def recall(
         )
         known = [item for item in found if item.id and KINDS[item.source].listed]
         ranked = sorted(known, key=lambda item: -(item.score or 0))
-        return mcp_results.RecallResult(
-            memories=list(map(mcp_results.ShownMemory.found, ranked)), missing=found.missing
-        )
+        memories = list(map(mcp_results.ShownMemory.found, ranked))
+        return mcp_results.RecallResult(memories=memories, missing=found.missing)
 
 
 async def remember(

@@ -64,10 +64,10 @@ def agent_skill_names(skills: Sequence[Skill]) -> dict[str, str]:
         name = (_theirs(skill.meta.get(_META)) or {}).get("name", "")
         slugs[skill.id] = _slug(name if _is_agent_name(name) else skill.use_when, MAX_NAME)
     many = Counter(slugs.values())
-    return {
-        id_: slug if slug and many[slug] == 1 else f"{slug[: MAX_NAME - 9].strip('-') or 'skill'}-{_slug(id_, 8)}"
-        for id_, slug in slugs.items()
-    }
+    for id_, slug in slugs.items():
+        if not slug or many[slug] > 1:
+            slugs[id_] = f"{slug[: MAX_NAME - 9].strip('-') or 'skill'}-{_slug(id_, 8)}"
+    return slugs
 
 
 def write_skill(skill: Skill, name: str) -> str:

@@ -250,9 +250,7 @@ def _digest(pair: Candidate) -> str:
     return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
 
 
-async def _shown(
-    store: BaseStore, user_id: str, asked: Sequence[Candidate]
-) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+async def _shown(store: BaseStore, user_id: str, asked: Sequence[Candidate]) -> list[tuple[Any, Any]]:
     """Return the two sides of each pair for the prompt: the names, and the latest facts of each concept."""
     facts = {source for pair in asked for one in (pair.one, pair.other) for source in one.source_ids}
     found = await sources_of(store, user_id, facts, [MemoryScope.SEMANTIC])

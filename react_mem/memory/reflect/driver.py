@@ -73,10 +73,8 @@ class Strategy(ABC, Generic[D]):
 
     store: BaseStore
     user_id: str
-    note_key: ClassVar[str]
-    """Key of the progress note in the user's bookkeeping."""
-    sources: ClassVar[Sequence[MemoryScope]] = ()
-    """Scopes of the drafts' source records."""
+    note_key: ClassVar[str]  # of the progress note in the user's bookkeeping
+    sources: ClassVar[Sequence[MemoryScope]] = ()  # scopes of the drafts' source records
 
     @abstractmethod
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[D]:

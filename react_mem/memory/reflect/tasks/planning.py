@@ -115,10 +115,7 @@ _MAX_TOOL = 200
 
 
 def plan_of(
-    tools: Mapping[str, str],
-    thread: Sequence[BaseMessage],
-    request: str,
-    known: TaskGraph | None,
+    tools: Mapping[str, str], thread: Sequence[BaseMessage], request: str, known: TaskGraph | None
 ) -> ModelQuestion[Plan]:
     """Return the question for the plan of a request, after the messages before it."""
     task = [{"goal": known.goal}, *known.to_json()["steps"]] if known is not None else []

@@ -100,11 +100,7 @@ class TurnTasks:
         self._policy = policy
 
     async def begin(
-        self,
-        thread: Sequence[AnyMessage],
-        before: TaskNotes | None,
-        keeper: TaskKeeper | None,
-        tell: Tell,
+        self, thread: Sequence[AnyMessage], before: TaskNotes | None, keeper: TaskKeeper | None, tell: Tell
     ) -> TaskNotes | None:
         """Return the task of a new turn, the request last in the thread: the earlier one, or a new plan."""
         request = text_of(thread[-1])
@@ -226,15 +222,9 @@ async def _proven(
 
 
 def _notes(task: TaskGraph, taken: planning.Taken) -> TaskNotes:
+    shown = _shown(task, None)
     return TaskNotes(
-        id=task.id,
-        graph=task.to_json(),
-        shown=_shown(task, None),
-        noted=0,
-        current=None,
-        taken=[],
-        records={},
-        proofs=taken,
+        id=task.id, graph=task.to_json(), shown=shown, noted=0, current=None, taken=[], records={}, proofs=taken
     )
 
 
