@@ -151,7 +151,8 @@ class MemoryNodes:
         planning = None
         if self._tasks:
             tell = partial(events.task, runtime.stream_writer)
-            beginning = self._tasks.begin(state["messages"], state.get("task"), planner, runtime.store, tell)
+            keeper = self._tasks.keeper(planner, runtime.store)
+            beginning = self._tasks.begin(state["messages"], state.get("task"), keeper, tell)
             planning = asyncio.create_task(beginning)
         chosen: dict[str, Any] = {}
         favoured: tuple[str, ...] = ()
@@ -280,10 +281,8 @@ class MemoryNodes:
         config = get_config()
         identity = None if switched_off(runtime, config) or is_delegated(config) else identify(runtime, config)
         tell = partial(events.task, runtime.stream_writer)
-        goal, steps = updated["goal"], updated["steps"]
-        moved = await self._tasks.advance(
-            state["messages"], task, goal, steps, recompressed, identity, runtime.store, tell
-        )
+        keeper = self._tasks.keeper(identity, runtime.store)
+        moved = await self._tasks.advance(state["messages"], task, updated["steps"], recompressed, keeper, tell)
         return {"working_memory": updated, "task": moved}
 
     async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:

@@ -1,12 +1,5 @@
 """Bridges to Acontext: skills shared with a learning space, and conversations exported for learning.
 
-    async with AcontextSkills.connect(space_id) as space:      # pip install acontext; ACONTEXT_API_KEY
-        await space.export_skills(memory, "ann")
-        await space.import_skills(memory, "ann")
-    async with AcontextSessions.connect(space_id) as sessions:
-        await sessions.export_session(memory, "ann", "monday")
-        await sessions.import_tasks(memory, "ann", "monday")
-
 | Here | There |
 | --- | --- |
 | a skill | a ZIP of files with a `SKILL.md` (see `integrations.skills.skill_files`) |
@@ -28,6 +21,7 @@ import zipfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from sys import maxsize
 from typing import Any, Self
 
@@ -43,7 +37,7 @@ _OVER = frozenset({"success", "failed"})  # Final statuses of a task
 
 
 class _Connected:
-    def __init__(self, client: Any, space_id: Any = None) -> None:
+    def __init__(self, client: Any, space_id: str | None = None) -> None:
         self._client = client
         self._space_id = space_id
 
@@ -52,18 +46,11 @@ class _Connected:
     async def connect(
         cls, space_id: str | None = None, *, api_key: str | None = None, base_url: str | None = None
     ) -> AsyncIterator[Self]:
-        """Open a client, and close it afterwards; by default with `ACONTEXT_API_KEY` and `ACONTEXT_BASE_URL`.
-
-        Raises:
-            ImportError: If the package is not installed.
-            ValueError: If there is no key.
-        """
+        """Open a client, and close it afterwards; ImportError without the package, ValueError without a key."""
         try:
             make: Any = importlib.import_module("acontext").AcontextAsyncClient
         except ImportError:
-            raise ImportError(
-                "sharing skills and sessions with Acontext needs its client: install it with `pip install acontext`"
-            ) from None
+            raise ImportError("Acontext needs its client: install it with `pip install acontext`") from None
         async with make(api_key=api_key, base_url=base_url) as client:
             # skills have no default
             yield cls(client) if space_id is None else cls(client, space_id)
@@ -104,7 +91,7 @@ class AcontextSkills(_Connected):
         """
         owner = _pseudonym(user_id)
         there = await self._ours(owner)
-        added = replaced = kept = 0
+        added = replaced = kept = removed = 0
         for skill in (skill for skill in await owned_skills(memory, user_id) if skill.status != "archived"):
             name = skill_name(skill, owner)
             copies = there.pop(skill.id, [])
@@ -117,10 +104,10 @@ class AcontextSkills(_Connected):
             added += same is None and not copies
             replaced += same is None and bool(copies)
             kept += same is not None
-        gone = [copy for copies in there.values() for copy in copies]
-        for copy in gone:
+        for copy in chain(*there.values()):
             await self._client.skills.delete(str(copy.id))
-        return SkillExport(added, replaced, kept, len(gone))
+            removed += 1
+        return SkillExport(added, replaced, kept, removed)
 
     async def import_skills(self, memory: MemoryFacade, user_id: str) -> SkillImport:
         """Import the skills of the space for a user, on probation; known skills stay unchanged.
@@ -153,7 +140,7 @@ class AcontextSkills(_Connected):
 
     async def withdraw_skills(self, user_id: str) -> int:
         """Delete a user's exported skills from the space, and return their number."""
-        copies = [copy for copies in (await self._ours(_pseudonym(user_id))).values() for copy in copies]
+        copies = list(chain(*(await self._ours(_pseudonym(user_id))).values()))
         for copy in copies:
             await self._client.skills.delete(str(copy.id))
         return len(copies)
@@ -231,11 +218,7 @@ class AcontextSessions(_Connected):
         return SessionExport(there, len(wanted) - kept, kept)
 
     async def import_tasks(self, memory: MemoryFacade, user_id: str, session_id: str) -> int:
-        """Record the finished tasks that Acontext has found in an exported conversation, and return their number.
-
-        Unfinished tasks are left for the next time. A task becomes an episode with the origin `tool`, since another
-        model wrote it, and its preferences become the lessons.
-        """
+        """Record the finished tasks that Acontext found in a conversation as episodes; return their number."""
         there = self._id(user_id, session_id)
         over = [task async for task in self._pages("get_tasks", there) if task.status in _OVER]
         for task in over:

@@ -59,9 +59,8 @@ async def assert_remembers(
     store = _store_of(where, needed=answer is None)
     found, looked_at, near = await _look(store, said, namespace) if store is not None else ([], 0, [])
     if answer is not None:
-        held = (
-            _listed("The store holds it, but it was not recalled:", found) if found else "The store does not hold it."
-        )
+        unrecalled = "The store holds it, but it was not recalled:"
+        held = _listed(unrecalled, found) if found else "The store does not hold it."
         raise AssertionError(f"The answer to {asked!r} does not hold {_named(said)}: {_cut(answer)!r}\n{held}")
     if not found:
         nearest = _listed("The nearest:", near) if near else "Nothing is like it."
@@ -99,7 +98,7 @@ async def assert_forgets(
     for thread in deleted_threads:
         if await _state_of(where, thread, config) is not None:
             found.append(_FoundText(f"thread {thread!r}", "its state is not deleted"))
-    found += [text async for text in _texts_of_threads(where, threads, config) if _holds(text.text, said)]
+    found += [text async for text in _thread_texts(where, threads, config) if _holds(text.text, said)]
     answer = await _answer(where, asked, config)
     if answer is not None and _holds(answer, said):
         found.append(_FoundText(f"the answer to {asked!r}", answer))
@@ -183,9 +182,7 @@ def _in_thread(config: RunnableConfig | None, thread: str) -> dict[str, Any]:
     return {**given, "configurable": {**given.get("configurable", {}), "thread_id": thread}}
 
 
-async def _texts_of_threads(
-    where: Any, threads: Sequence[str], config: RunnableConfig | None
-) -> AsyncIterator[_FoundText]:
+async def _thread_texts(where: Any, threads: Sequence[str], config: RunnableConfig | None) -> AsyncIterator[_FoundText]:
     for thread in threads:
         values = await _state_of(where, thread, config)
         if values is None:
@@ -206,15 +203,13 @@ async def _state_of(where: Any, thread: str, config: RunnableConfig | None) -> M
     return state.values if isinstance(state.values, Mapping) else {"state": state.values}
 
 
-async def _look(
-    store: BaseStore | None, said: Said, namespace: Space
-) -> tuple[list[_FoundText], int, list[_FoundText]]:
+async def _look(store: BaseStore | None, said: Said, below: Space) -> tuple[list[_FoundText], int, list[_FoundText]]:
     """Return the texts that hold something, the number of items searched, and the nearest other texts."""
     found: list[_FoundText] = []
     near: list[tuple[int, int, _FoundText]] = []
     looked_at = 0
     wanted = set(re.findall(r"\w+", _plain(said))) if isinstance(said, str) else set()
-    async for page in read_all(store, namespace):  # type: ignore[arg-type]
+    async for page in read_all(store, below):  # type: ignore[arg-type]
         looked_at += len(page)
         for item in page:
             place = tuple(item.namespace)

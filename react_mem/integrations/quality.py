@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 from langgraph.store.base import BaseStore, Item
 
-from react_mem.integrations.importers.langgraph_items import text_in
+from react_mem.integrations.importers.import_memories import text_in
 from react_mem.memory import MemoryScope
 from react_mem.memory.records import KINDS, claim_of, normalise, read_all, secret_finder
 
@@ -25,10 +25,7 @@ QUALITY_CHECKS: tuple[QualityCheck, ...] = get_args(QualityCheck)
 
 @dataclass(frozen=True)
 class ItemPlace:
-    """Place of an item, with the path of the field in question; empty for the whole item.
-
-    `beside` is the key of an item in the same namespace that it repeats or contradicts; empty for none.
-    """
+    """Place of an item, the path of the field in question if any, and the item that it repeats or contradicts."""
 
     namespace: tuple[str, ...]
     key: str
@@ -47,23 +44,14 @@ class QualityFinding:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """Report on a store: places, and no contents.
-
-    Args:
-        items: Number of items.
-        bytes: Size of their values as JSON.
-        namespaces: Number of namespaces.
-        findings: Results by check; `growth` counts the items of the last 30 days.
-        before: Items of the 30 days before.
-        by_month: Items by month of creation, the earliest first.
-    """
+    """Report on a store: places, and no contents."""
 
     items: int
-    bytes: int
+    bytes: int  # of their values as JSON
     namespaces: int
-    findings: Mapping[QualityCheck, QualityFinding]
-    before: int = 0
-    by_month: Mapping[str, int] = field(default_factory=dict)
+    findings: Mapping[QualityCheck, QualityFinding]  # `growth` counts the items of the last 30 days
+    before: int = 0  # items of the 30 days before
+    by_month: Mapping[str, int] = field(default_factory=dict)  # by creation, the earliest first
 
     def failing(self, limits: Mapping[QualityCheck, int]) -> list[QualityCheck]:
         """Return the checks that found more than their limits."""
@@ -130,14 +118,11 @@ class QualityTally:
 
     def report(self) -> QualityReport:
         """Return the report."""
-        findings = {
-            check: QualityFinding(self._counts[check], tuple(self._examples[check])) for check in QUALITY_CHECKS
-        }
+        findings = {one: QualityFinding(self._counts[one], tuple(self._examples[one])) for one in QUALITY_CHECKS}
         never = [place for digest, place in self._unused.items() if digest not in self._used]
         examples = tuple(ItemPlace(namespace, key) for namespace, key in never[:_EXAMPLES])
-        findings["never_recalled"] = (
-            QualityFinding(len(never), examples) if self._is_ours else QualityFinding(None, why=_NOT_KNOWN)
-        )
+        known = QualityFinding(len(never), examples)
+        findings["never_recalled"] = known if self._is_ours else QualityFinding(None, why=_NOT_KNOWN)
         months = dict(sorted(self._months.items()))
         return QualityReport(self._items, self._bytes, len(self._namespaces), findings, self._before, months)
 
@@ -152,9 +137,8 @@ class QualityTally:
         if not FACT.matches(value) or not value.get("current", True):
             return
         over = value.get("valid_to")
-        if _with_zone(item.updated_at) < self._stale_before or (
-            over and _with_zone(datetime.fromisoformat(over)) < self._now
-        ):
+        is_over = over and _with_zone(datetime.fromisoformat(over)) < self._now
+        if is_over or _with_zone(item.updated_at) < self._stale_before:
             self._note("stale", ItemPlace(namespace, item.key))
         if doubts := value.get("doubts"):
             self._note("contradictions", ItemPlace(namespace, item.key, beside=str(doubts[0])))

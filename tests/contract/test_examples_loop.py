@@ -81,7 +81,7 @@ REQUEST = "Book a table in Hue for Lan. I am vegetarian."
 async def test_an_invocation_from_its_context_to_the_end_of_the_conversation(
     monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    monkeypatch.setattr("react_mem.memory.telemetry.model_calls.calc_price", costing(2))
+    monkeypatch.setattr("react_mem.memory.telemetry.emit.calc_price", costing(2))
     store, model = memory_store(), ScriptedModel(script=SCRIPT)
     agent, memory = manager(model, mode), MemoryFacade(store)
     graph = build_agent(agent, store=store, checkpointer=InMemorySaver())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,7 +21,7 @@ from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.states import Skill, StepExperience
 from react_mem.memory.reflect.tasks.planning import parse
-from react_mem.memory.reflect.tasks.task_store import KeptTask, TaskKeeper
+from react_mem.memory.reflect.tasks.task_store import TaskKeeper
 from react_mem.memory.scopes.state import StateMemoryStore
 
 AT = datetime(2024, 10, 1, 12, 34, 56, tzinfo=UTC)
@@ -99,7 +100,7 @@ async def memory() -> MemoryFacade:
     await made.apply([put("ann", one) for one in chain()])
     keeper = TaskKeeper(StateMemoryStore(made.store), "ann", "project_x", "planner")
     for id_, plan in zip(("task", "other"), PLANS, strict=True):
-        await keeper.save(KeptTask(id_, parse(plan).graph), "asked", new=True)
+        await keeper.save(replace(parse(plan).graph, id=id_), "asked", new=True)
     return made
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -23,17 +23,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from react_mem import OpenAgentMemory
-from react_mem.integrations.coding_hooks.hook_context import (
-    LEAST_TOKENS,
-    HeldMessage,
-    ToldEvent,
-    held_of,
-    prompt_context,
-    session_context,
-    untold,
-)
+from react_mem.integrations.coding_hooks import transcripts
 from react_mem.integrations.coding_hooks.owed_notes import owed_from, pay
-from react_mem.integrations.coding_hooks.transcripts import SaidTurn, own_words, read_turns
 from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, Origin
 from react_mem.memory.records import KINDS, AuditActor, AuditReason, acting, storable
 from react_mem.memory.turns import (
@@ -81,7 +72,7 @@ class CodingSession:
         self._notes = notes
         self._memory = MemoryFacade(opened.store, opened.agent.policy)
         self._loaded = self._was_loaded = False
-        self._held: list[HeldMessage] = []
+        self._held: list[transcripts.HeldMessage] = []
         # the place behind the last turn that is stored
         self._kept = 0
         self._prompted: deque[_Prompted] = deque(maxlen=_LOOKED_BACK)
@@ -105,10 +96,10 @@ class CodingSession:
         """Mark the messages so far as out of the coding agent's context, so that they may be recalled."""
         self._visible_from = self._next
 
-    async def prompt(self, text: str, prompt_id: str, told: ToldEvent) -> str:
+    async def prompt(self, text: str, prompt_id: str, told: transcripts.ToldEvent) -> str:
         """Store a prompt, and return the memories for it; `prompt_id` is the coding agent's, or empty."""
         # a book may be pasted into it
-        said, key = await asyncio.to_thread(lambda: (one := own_words(storable(text)), words_key(one)))
+        said, key = await asyncio.to_thread(lambda: (one := transcripts.own_words(storable(text)), words_key(one)))
         if not said or self._is_late(told):
             return ""
         await self._load()
@@ -129,27 +120,21 @@ class CodingSession:
         elif not again:
             # it may have been stored all the same, and is looked for in the transcript
             self._loaded = False
-        results = MemoryResults(
-            [item for item in recalled.results if not self._is_seen(item)], recalled.results.missing
-        )
-        shown = Recalled(results, recalled.read, stored=False)
-
+        unseen = [item for item in recalled.results if not self._is_seen(item)]
+        shown = Recalled(MemoryResults(unseen, recalled.results.missing), recalled.read, stored=False)
         tokens = self._policy.context.memory_tokens
         while True:
             context = self._policy.context.model_copy(update={"memory_tokens": tokens})
             policy = self._policy.model_copy(update={"context": context})
             assembled = await turn.assemble(Frame(frame.thread, policy, frame.window), shown)
             self._used = assembled.layout.get("used") or ()
-            found = await asyncio.to_thread(prompt_context, assembled)
-            if found is not None or tokens <= LEAST_TOKENS:
+            found = await asyncio.to_thread(transcripts.prompt_context, assembled)
+            if found is not None or tokens <= transcripts.LEAST_TOKENS:
                 return found or ""
-            tokens = max(tokens * 2 // 3, LEAST_TOKENS)
+            tokens = max(tokens * 2 // 3, transcripts.LEAST_TOKENS)
 
-    async def stop(self, answer: str, transcript: str, told: ToldEvent) -> None:
-        """Store the answer that ends a turn, and everything of the session that is not stored yet.
-
-        Answer and transcript may be empty. Raises NotKeptError for a part that could not be stored.
-        """
+    async def stop(self, answer: str, transcript: str, told: transcripts.ToldEvent) -> None:
+        """Store an answer, if there is one, and what of the session is not stored yet; else NotKeptError."""
         if self._is_late(told):
             return
         await self._load(anew=True)
@@ -157,7 +142,7 @@ class CodingSession:
         if self._kept and all(one.place >= self._kept for one in self._held):
             # all of the session was forgotten: earlier turns that could not be stored must not come back
             del turns[:-1]
-        last = turns.pop() if turns else SaidTurn(used_tools=True)
+        last = turns.pop() if turns else transcripts.SaidTurn(used_tools=True)
         goes_on = last.used_tools and not (last.answer or answer) if is_read else self._used_tools and not answer
         state, before = (self._ahead.copy(), self._told_key), len(self._held)
         if is_read:
@@ -183,7 +168,7 @@ class CodingSession:
             if end is not None and (answer or last.answer):
                 await asyncio.to_thread(pay, self._notes, self.identity.user_id, self.identity.session_id, end)
 
-    def _is_late(self, told: ToldEvent) -> bool:
+    def _is_late(self, told: transcripts.ToldEvent) -> bool:
         return 0 < told.at < self._read_at
 
     @property
@@ -211,12 +196,11 @@ class CodingSession:
         if self._loaded and not anew:
             return
         who = self.identity
-        told = await self._memory.dialog.get_context(
-            who.user_id, who.session_id, _EVERY, agent_id=self._opened.agent.agent_id
-        )
+        agent_id = self._opened.agent.agent_id
+        told = await self._memory.dialog.get_context(who.user_id, who.session_id, _EVERY, agent_id=agent_id)
         known = self._next if self._was_loaded else self._offset
         # a session of months takes a while
-        self._held = await asyncio.to_thread(held_of, told.messages)
+        self._held = await asyncio.to_thread(transcripts.held_of, told.messages)
         self._latest = deque(maxlen=_SHOWN_BEFORE)
         for message, one in [*zip(told.messages, self._held, strict=True)][-_SHOWN_BEFORE:]:
             kind = HumanMessage if one.role == "user" else AIMessage
@@ -226,12 +210,16 @@ class CodingSession:
             self._ahead.update(one.key for one in self._held if one.place >= known)
         self._loaded = self._was_loaded = True
 
-    async def _untold(self, transcript: str, told: ToldEvent) -> tuple[list[SaidTurn], int | None, bool]:
+    async def _untold(
+        self, transcript: str, told: transcripts.ToldEvent
+    ) -> tuple[list[transcripts.SaidTurn], int | None, bool]:
         """Return the turns of the transcript that memory may lack, the end of the reading, and true for any turn."""
         if not transcript:
             return [], None, False
         offset, used = self._offset, self._used_tools
-        turns, end = await asyncio.to_thread(read_turns, transcript, offset, told.transcript_bytes, used_tools=used)
+        turns, end = await asyncio.to_thread(
+            transcripts.read_turns, transcript, offset, told.transcript_bytes, used_tools=used
+        )
         is_read = bool(turns)
         if offset is not None:
             # an answer that was written late, of the turn that was stored before
@@ -245,7 +233,7 @@ class CodingSession:
         # of a session that went on before
         who = self.identity
         owed = await asyncio.to_thread(owed_from, self._notes, who.user_id, who.session_id)
-        left, self._ahead = await asyncio.to_thread(untold, turns, [*self._held], owed)
+        left, self._ahead = await asyncio.to_thread(transcripts.untold, turns, [*self._held], owed)
         if left and (forgotten := await self._forgotten()):
             left = await asyncio.to_thread(self._without, left, forgotten, self._next + 2 * len(turns))
         return left, end, is_read
@@ -261,7 +249,9 @@ class CodingSession:
         )
         return (await self._memory.read(query)).forgotten
 
-    def _without(self, turns: Sequence[SaidTurn], forgotten: frozenset[str], places: int) -> list[SaidTurn]:
+    def _without(
+        self, turns: Sequence[transcripts.SaidTurn], forgotten: frozenset[str], places: int
+    ) -> list[transcripts.SaidTurn]:
         """Return turns without forgotten messages, at any of the session's first `places` places."""
         session = self.identity.session_id
 
@@ -270,12 +260,10 @@ class CodingSession:
             return any(MESSAGE.id(session, placed_name(place, role, key)) in forgotten for place in range(places))
 
         kept = [turn for turn in turns if not (turn.said and is_forgotten("user", turn.said))]
-        return [
-            replace(turn, answer="") if turn.answer and is_forgotten("assistant", turn.answer) else turn
-            for turn in kept
-        ]
+        gone = {turn.answer for turn in kept if turn.answer and is_forgotten("assistant", turn.answer)}
+        return [replace(turn, answer="") if turn.answer in gone else turn for turn in kept]
 
-    def _is_again(self, key: str, prompt_id: str, told: ToldEvent) -> bool:
+    def _is_again(self, key: str, prompt_id: str, told: transcripts.ToldEvent) -> bool:
         """Return true if a prompt is stored already: by its id, or as the one that waits for its answer."""
         if prompt_id and any((one.key, one.prompt_id) == (key, prompt_id) for one in self._prompted):
             return True
@@ -296,7 +284,7 @@ class CodingSession:
         place = item.payload.get("turn")
         return not isinstance(place, int) or place >= self._visible_from
 
-    async def _keep_turn(self, turn: SaidTurn, answered: str = "", at: int = 0, before: int = 0) -> None:
+    async def _keep_turn(self, turn: transcripts.SaidTurn, answered: str = "", at: int = 0, before: int = 0) -> None:
         """Store the new messages of a turn; the answer by a hook takes precedence, since the transcript may lag behind.
 
         `at` is the time of the hook, and `before` the number of stored messages at that time.
@@ -342,7 +330,7 @@ class CodingSession:
         self._ahead[key] -= 1
         return True
 
-    def _latest_turn(self, at: int, before: int) -> Sequence[HeldMessage]:
+    def _latest_turn(self, at: int, before: int) -> Sequence[transcripts.HeldMessage]:
         """Return the user's latest message until a time (0: now) with all that follows, within `before` messages."""
         later = {one.place for one in self._prompted if 0 < at < one.at}
         held = self._held[:before]
@@ -352,7 +340,7 @@ class CodingSession:
     def _note(self, new: Sequence[AnyMessage]) -> None:
         for message in new:
             place, role, key = str(message.id).split("-")
-            held = HeldMessage(int(place), "user" if role == "user" else "assistant", key)
+            held = transcripts.HeldMessage(int(place), "user" if role == "user" else "assistant", key)
             self._held.append(held)
             self._latest.append((held.place, message))
 
@@ -363,15 +351,13 @@ def _said_at(at: str) -> dict[str, Any]:
 
 # Events of coding agents: messages to store, and the context to return.
 
-_MAX_SESSIONS = 64  # Sessions in memory of the process; others are loaded again from the store
-
 
 @dataclass
 class _Running:
     session: CodingSession
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     # by their times, then by their numbers
-    waiting: list[tuple[int, int, Mapping[str, str], ToldEvent, asyncio.Future[tuple[str, str]]]] = field(
+    waiting: list[tuple[int, int, Mapping[str, str], transcripts.ToldEvent, asyncio.Future[tuple[str, str]]]] = field(
         default_factory=list
     )
 
@@ -384,9 +370,9 @@ class HookEvents:
         self._notes = notes
         self._memory = MemoryFacade(opened.store, opened.agent.policy)
         self._numbers = count()
-        self._sessions: OrderedDict[tuple[str, str], _Running] = OrderedDict()
+        self._sessions: dict[tuple[str, str], _Running] = {}
 
-    async def answer(self, user_id: str, event: Mapping[str, Any], told: ToldEvent) -> tuple[str, str]:
+    async def answer(self, user_id: str, event: Mapping[str, Any], told: transcripts.ToldEvent) -> tuple[str, str]:
         """Handle an event; return the context for the coding agent, and the problems."""
         fields: Mapping[str, str] = {name: value for name, value in event.items() if isinstance(value, str)}
         running = self._session(user_id, fields["session_id"])
@@ -407,14 +393,14 @@ class HookEvents:
                 earliest.set_exception(error)
         return await answer
 
-    async def _answer(self, session: CodingSession, fields: Mapping[str, str], told: ToldEvent) -> str:
+    async def _answer(self, session: CodingSession, fields: Mapping[str, str], told: transcripts.ToldEvent) -> str:
         transcript, who = fields.get("transcript_path", ""), session.identity
         match fields["hook_event_name"]:
             case "SessionStart":
                 goes_on = fields.get("source") in ("resume", "compact")
                 if not goes_on and fields.get("source") != "fork":
                     session.begun()
-                return await session_context(self._memory, who.user_id, who.session_id, goes_on=goes_on)
+                return await transcripts.session_context(self._memory, who.user_id, who.session_id, goes_on=goes_on)
             case "UserPromptSubmit":
                 prompt_id = fields.get("prompt_id") or fields.get("turn_id", "")
                 return await session.prompt(fields.get("prompt", ""), prompt_id, told)
@@ -433,8 +419,4 @@ class HookEvents:
         if place not in self._sessions:
             identity = Identity(user_id, session_id, threaded=False)
             self._sessions[place] = _Running(CodingSession(self._opened, identity, self._notes))
-        self._sessions.move_to_end(place)
-        for oldest in [*self._sessions][:-_MAX_SESSIONS]:
-            if not (self._sessions[oldest].lock.locked() or self._sessions[oldest].waiting):
-                del self._sessions[oldest]
         return self._sessions[place]

@@ -32,15 +32,8 @@ MAX_SECONDS = 60.0
 
 # Fields of an event that are passed on: no tool, no folder, no mode
 FIELDS = (
-    "hook_event_name",
-    "session_id",
-    "source",
-    "prompt",
-    "prompt_id",
-    "turn_id",
-    "last_assistant_message",
-    "transcript_path",
-    "reason",
+    *("hook_event_name", "session_id", "source", "prompt", "prompt_id", "turn_id"),
+    *("last_assistant_message", "transcript_path", "reason"),
 )
 
 MAX_BYTES = 32 << 20  # Bytes of an event
@@ -77,10 +70,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run(user_id: str, agent: str, seconds: float | None) -> int:
-    """Read an event from the standard input, print the answer, and return 0, also after a failure.
-
-    The user is never taken from the event. Without `seconds` the limits of `SECONDS` hold.
-    """
+    """Read an event from the standard input, print the answer, and return 0, also after a failure."""
     try:
         output = _answer(user_id, agent, seconds)
     except _NotNowError as problem:
@@ -265,7 +255,6 @@ def _start(place: HookPlace, agent: str) -> None:
     import subprocess
 
     _refuse_unknown(agent, place.home)
-
     log = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         subprocess.Popen(  # noqa: S603 - the command is our own

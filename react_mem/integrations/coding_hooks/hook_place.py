@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 VERSION = "0.2.0"  # Version of the package, as a constant: reading the metadata takes longer than asking memory
 FOLDER = os.path.join(".react-mem", "hooks")  # Folder of the residents, below the home folder
 _SETTINGS = ("DATABASE", "REACT_MEM", "MEMORY", "OPENAI")  # Prefixes of the environment variables that name a resident
-_MORE_SETTINGS = frozenset(
-    {"CHAT_MODEL", "EMBEDDING_MODEL", "INDEX_FIELDS", "POSTGRES_URI", "VECTOR_STORE", "XDG_DATA_HOME"}
-)
+_MORE = frozenset({"CHAT_MODEL", "EMBEDDING_MODEL", "INDEX_FIELDS", "POSTGRES_URI", "VECTOR_STORE", "XDG_DATA_HOME"})
 
 _SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76  # Constants of macOS and BSD that Python does not define
 
@@ -52,10 +50,7 @@ class HookPlace(NamedTuple):
 
 
 def place_of(agent: str, environ: Mapping[str, str] = os.environ) -> HookPlace:
-    """Return the place of the resident for an agent and the settings in the environment, and make its folder.
-
-    Raises OSError if the folder cannot be made, or others could enter it.
-    """
+    """Return the place of the resident for an agent and settings, and make its folder; OSError if others may enter."""
     if environ.get("HOME") == "":
         # it would be the root of the file system
         raise FileNotFoundError(errno.ENOENT, "there is no home folder, in which memory is; set it", "HOME")
@@ -72,11 +67,8 @@ def place_of(agent: str, environ: Mapping[str, str] = os.environ) -> HookPlace:
 
 def _name(agent: str, home: str, environ: Mapping[str, str]) -> str:
     told = [VERSION, sys.prefix, agent]
-    told += sorted(
-        f"{name}={value}"
-        for name, value in environ.items()
-        if (name.startswith(_SETTINGS) or name in _MORE_SETTINGS) and value
-    )
+    named = (name for name in environ if name.startswith(_SETTINGS) or name in _MORE)
+    told += sorted(f"{name}={environ[name]}" for name in named if environ[name])
     try:
         status = os.stat(os.path.join(home, ".env"))
         told.append(f"{status.st_mtime_ns} {status.st_size}")

@@ -58,22 +58,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     # the id by which a process can be ended
     os.truncate(lock, 0)
     os.write(lock, b"%d\n" % os.getpid())
-    _begin_log(place)
-    try:
-        asyncio.run(_Resident(arguments.agent, arguments.idle, place.folder).serve(place))
-    except Exception as error:
-        log.error("the resident has ended: %s", type(error).__name__)
-        return 1
-    return 0
-
-
-def _begin_log(place: HookPlace) -> None:
     with contextlib.suppress(OSError):
         if os.path.getsize(place.log) > _MAX_LOG:
             os.truncate(place.log, 0)
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
     logging.basicConfig(handlers=[handler], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        asyncio.run(_Resident(arguments.agent, arguments.idle, place.folder).serve(place))
+    except Exception as error:
+        log.error("the resident has ended: %s", type(error).__name__)
+        return 1
+    return 0
 
 
 class _Resident:
@@ -146,7 +142,7 @@ class _Resident:
     async def _answer(self, asked: dict[str, Any]) -> dict[str, str]:
         assert self._loading is not None  # noqa: S101 - narrows for the type checker
         from react_mem.errors import ReactMemError
-        from react_mem.integrations.coding_hooks.hook_context import ToldEvent
+        from react_mem.integrations.coding_hooks.transcripts import ToldEvent
         from react_mem.memory.turns import cause_of, scrub
 
         event, told = asked["event"], ToldEvent(asked["told_at"], asked["transcript_bytes"])

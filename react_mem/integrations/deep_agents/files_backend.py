@@ -3,9 +3,6 @@
     agent = create_deep_agent(model, backend=MemoryFilesBackend(), store=store, checkpointer=saver)
     agent.invoke({"messages": [...]}, {"configurable": {"thread_id": "1", "user_id": "ann"}})
 
-    backend = CompositeBackend(default=MemoryFilesBackend(), routes={"/skills/learnt/": LearntSkillsBackend()})
-    agent = create_deep_agent(model, backend=backend, skills=["/skills/", "/skills/learnt/"], store=store)
-
 Files outlive the conversation, and like all memories are listed, searched, exported, erased with receipts, and
 encrypted. A failing memory fails no turn: every call answers, at least with the reason of its failure."""
 
@@ -24,32 +21,10 @@ from langgraph.store.base import BaseStore
 
 from react_mem.errors import LegalHoldError, MemoryFull
 from react_mem.installation import of_extra
-from react_mem.integrations.deep_agents.owned_files import (
-    FileOwner,
-    FoundFile,
-    NobodysFiles,
-    OwnedFiles,
-    area_below,
-    bytes_of,
-    data_of,
-    grepped,
-    listed,
-    matcher,
-    matching,
-    owner_of_files,
-)
+from react_mem.integrations.deep_agents import owned_files
 from react_mem.integrations.skills.skill_files import NAME, skill_name, write_skill
-from react_mem.memory import MemoryPolicy, Origin, Skill
-from react_mem.memory.records import (
-    KINDS,
-    AgentFile,
-    AuditActor,
-    AuditReason,
-    acting,
-    checked,
-    in_any_order,
-    run_blocking,
-)
+from react_mem.memory import MemoryPolicy, Origin, Skill, records
+from react_mem.memory.records import AgentFile
 from react_mem.memory.turns import cause_for_clients, cause_of, flat
 
 with of_extra("deepagents"):
@@ -96,7 +71,7 @@ def _uploaded(error: str | None, given: Sequence[tuple[str, bytes]]) -> list[dee
     return [deep.FileUploadResponse(path=path, error=_refusal(path) or error) for path, _ in given]
 
 
-def _unsearched(error: str, *_: Any, **__: Any) -> tuple[list[FoundFile], str]:
+def _unsearched(error: str, *_: Any, **__: Any) -> tuple[list[owned_files.FoundFile], str]:
     return [], error
 
 
@@ -114,10 +89,14 @@ def answered(
         async def later(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
             try:
                 owner = self._owner()
-            except NobodysFiles as error:
+            except owned_files.NobodysFiles as error:
                 return (in_run or refused)(str(error), *args, **kwargs)
             try:
-                with acting(AuditActor.AGENT, AuditReason.TURN) if owner.in_run else nullcontext():
+                with (
+                    records.acting(records.AuditActor.AGENT, records.AuditReason.TURN)
+                    if owner.in_run
+                    else nullcontext()
+                ):
                     async with asyncio.timeout(_WITHIN):
                         return await work(self, self._files(owner), *args, **kwargs)
             except Exception as error:
@@ -133,10 +112,10 @@ def answered(
         def sync(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
             owner = None
             # the call itself says that there is none
-            with suppress(NobodysFiles):
+            with suppress(owned_files.NobodysFiles):
                 owner = self._owner()
             try:
-                return run_blocking(lambda: later(self, *args, **kwargs), owner.store if owner is not None else None)
+                return records.run_blocking(lambda: later(self, *args, **kwargs), owner and owner.store)
             except RuntimeError as error:
                 # it would have waited for itself
                 refusing = in_run if owner is not None and owner.in_run else None
@@ -155,28 +134,30 @@ def failing(answer: Callable[..., Answer], before: str = "") -> Callable[..., An
 class ReadingBackend(deep.BackendProtocol):
     """Files that Deep Agents read, list and search; store and owner are the run's unless the application gives them."""
 
-    @checked()
+    @records.checked()
     def __init__(self, *, store: BaseStore | None = None, user_id: str | None = None) -> None:
         self._store = store
         self._user_id = user_id
 
     @abstractmethod
-    def _files(self, owner: FileOwner) -> Any:
+    def _files(self, owner: owned_files.FileOwner) -> Any:
         """Return an owner's files: with `get`, by their paths, and `every`, below a path."""
 
-    def _owner(self) -> FileOwner:
-        return owner_of_files(self._store, self._user_id)
+    def _owner(self) -> owned_files.FileOwner:
+        return owned_files.owner_of_files(self._store, self._user_id)
 
     @answered(failing(deep.LsResult))
-    async def _ls(self, files: OwnedFiles, path: str) -> deep.LsResult:
+    async def _ls(self, files: owned_files.OwnedFiles, path: str) -> deep.LsResult:
         """List the files and folders directly in a folder."""
         found = {place: data async for page in files.every(path) for place, data in page.items()}
-        return deep.LsResult(entries=await asyncio.to_thread(listed, found, path))
+        return deep.LsResult(entries=await asyncio.to_thread(owned_files.listed, found, path))
 
     ls, als = _ls
 
     @answered(failing(deep.ReadResult))
-    async def _read(self, files: OwnedFiles, file_path: str, offset: int = 0, limit: int = 2000) -> deep.ReadResult:
+    async def _read(
+        self, files: owned_files.OwnedFiles, file_path: str, offset: int = 0, limit: int = 2000
+    ) -> deep.ReadResult:
         """Return lines of a text, or a whole binary file."""
         data = (await files.get([file_path])).get(file_path)
         if data is None:
@@ -190,7 +171,7 @@ class ReadingBackend(deep.BackendProtocol):
     @answered(failing(deep.GrepResult, "Error: "))
     async def _grep(
         self,
-        files: OwnedFiles,
+        files: owned_files.OwnedFiles,
         pattern: str,
         path: str | None = None,
         glob: str | None = None,
@@ -200,10 +181,10 @@ class ReadingBackend(deep.BackendProtocol):
         """Find the lines that hold a text, letter by letter; the search runs in a thread."""
         where = AgentFile.clean_path(path or "/")
         if glob:
-            await asyncio.to_thread(matcher, glob)
+            await asyncio.to_thread(owned_files.matcher, glob)
         found: list[deep.GrepMatch] = []
         async for page in files.every(where):
-            found += await asyncio.to_thread(grepped, page, pattern, where, glob)
+            found += await asyncio.to_thread(owned_files.grepped, page, pattern, where, glob)
             if max_count is not None and len(found) > max_count:
                 # one more than wanted tells that there are more
                 found = sorted(found, key=_place)[: max_count + 1]
@@ -213,22 +194,18 @@ class ReadingBackend(deep.BackendProtocol):
     grep, agrep = _grep
 
     @answered(failing(deep.GlobResult))
-    async def _glob(self, files: OwnedFiles, pattern: str, path: str | None = None) -> deep.GlobResult:
+    async def _glob(self, files: owned_files.OwnedFiles, pattern: str, path: str | None = None) -> deep.GlobResult:
         """Find files by name, the latest written first."""
         found = {place: data async for page in files.every(path or "/") for place, data in page.items()}
-        return deep.GlobResult(matches=await asyncio.to_thread(matching, found, pattern, path or "/"))
+        return deep.GlobResult(matches=await asyncio.to_thread(owned_files.matching, found, pattern, path or "/"))
 
     glob, aglob = _glob
 
     @answered(_not_downloaded, _none_there)
-    async def _download(self, files: OwnedFiles, paths: list[str]) -> list[deep.FileDownloadResponse]:
-        """Return files as bytes.
-
-        In a run whose memory is off or out of reach no file exists: the files read at the beginning of a turn must not
-        fail it, and a warning in the log says why.
-        """
+    async def _download(self, files: owned_files.OwnedFiles, paths: list[str]) -> list[deep.FileDownloadResponse]:
+        """Return files as bytes; none where memory is off or out of reach, so that no turn fails at its beginning."""
         kept = await files.get([path for path in dict.fromkeys(paths) if _refusal(path) is None])
-        given = await asyncio.to_thread(lambda: {path: bytes_of(data) for path, data in kept.items()})
+        given = await asyncio.to_thread(lambda: {path: owned_files.bytes_of(data) for path, data in kept.items()})
         return [
             deep.FileDownloadResponse(path=path, content=given[path])
             if path in given
@@ -271,7 +248,7 @@ class MemoryFilesBackend(ReadingBackend):
         ValueError: If the folder is no path.
     """
 
-    @checked()
+    @records.checked()
     def __init__(
         self,
         *,
@@ -286,11 +263,11 @@ class MemoryFilesBackend(ReadingBackend):
         self._agent_id = agent_id
         self._policy = policy if isinstance(policy, MemoryPolicy) else MemoryPolicy.model_validate(dict(policy or {}))
 
-    def _files(self, owner: FileOwner) -> OwnedFiles:
-        return OwnedFiles(owner, self._agent_id, self._policy, self._folder)
+    def _files(self, owner: owned_files.FileOwner) -> owned_files.OwnedFiles:
+        return owned_files.OwnedFiles(owner, self._agent_id, self._policy, self._folder)
 
     @answered(failing(deep.WriteResult, "Error: "))
-    async def _write(self, files: OwnedFiles, file_path: str, content: str) -> deep.WriteResult:
+    async def _write(self, files: owned_files.OwnedFiles, file_path: str, content: str) -> deep.WriteResult:
         """Write or overwrite a whole file."""
         origin = Origin.ASSISTANT if files.owner.in_run else Origin.IMPORT
         await files.put({file_path: deep.FileData(content=content, encoding="utf-8")}, origin)
@@ -300,7 +277,7 @@ class MemoryFilesBackend(ReadingBackend):
 
     @answered(failing(deep.EditResult, "Error: "))
     async def _edit(
-        self, files: OwnedFiles, file_path: str, old_string: str, new_string: str, replace_all: bool = False
+        self, files: owned_files.OwnedFiles, file_path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> deep.EditResult:
         """Replace a text in the current version of a file."""
         change = partial(_replaced, old=old_string, new=new_string, everywhere=replace_all)
@@ -314,7 +291,7 @@ class MemoryFilesBackend(ReadingBackend):
     edit, aedit = _edit
 
     @answered(failing(deep.DeleteResult, "Error: "))
-    async def _delete(self, files: OwnedFiles, file_path: str) -> deep.DeleteResult:
+    async def _delete(self, files: owned_files.OwnedFiles, file_path: str) -> deep.DeleteResult:
         """Remove a file, or a folder with all files below it."""
         if not await files.remove(file_path):
             return deep.DeleteResult(error=f"Error: {_missing(file_path)}")
@@ -323,9 +300,11 @@ class MemoryFilesBackend(ReadingBackend):
     delete, adelete = _delete
 
     @answered(_uploaded)
-    async def _upload(self, files: OwnedFiles, given: Sequence[tuple[str, bytes]]) -> list[deep.FileUploadResponse]:
+    async def _upload(
+        self, files: owned_files.OwnedFiles, given: Sequence[tuple[str, bytes]]
+    ) -> list[deep.FileUploadResponse]:
         fit = [(path, data) for path, data in given if _refusal(path) is None]
-        if contents := await asyncio.to_thread(lambda: {path: data_of(data) for path, data in fit}):
+        if contents := await asyncio.to_thread(lambda: {path: owned_files.data_of(data) for path, data in fit}):
             await files.put(contents, Origin.IMPORT)
         return _uploaded(None, given)
 
@@ -340,7 +319,9 @@ class MemoryFilesBackend(ReadingBackend):
         return [told for batch in _batches(files) for told in await self._auploading(batch)]
 
     @answered(_unsearched)
-    async def _search(self, files: OwnedFiles, query: str, limit: int = 8) -> tuple[list[FoundFile], str]:
+    async def _search(
+        self, files: owned_files.OwnedFiles, query: str, limit: int = 8
+    ) -> tuple[list[owned_files.FoundFile], str]:
         """Return the files that match a query by meaning and words, the best first, and the problems of the search."""
         return await files.search(query, limit)
 
@@ -359,7 +340,7 @@ def _replaced(text: str, *, old: str, new: str, everywhere: bool) -> tuple[int |
 
 # `LearntSkillsBackend`: the skills that agents have learnt, as skill files for Deep Agents.
 
-SKILL = KINDS["skill"]
+SKILL = records.KINDS["skill"]
 _READ_ONLY = "Error: what is learnt is read-only here: it changes with what comes of following it"
 _DESCRIPTION_CHARS = 300  # Characters of a skill's description, which stands in the system prompt of every turn
 
@@ -367,7 +348,7 @@ _DESCRIPTION_CHARS = 300  # Characters of a skill's description, which stands in
 class LearntSkills:
     """An owner's active skills, each a folder with its `SKILL.md`."""
 
-    def __init__(self, owner: FileOwner) -> None:
+    def __init__(self, owner: owned_files.FileOwner) -> None:
         self._owner = owner
 
     async def get(self, paths: Sequence[str]) -> dict[str, deep.FileData]:
@@ -377,12 +358,12 @@ class LearntSkills:
 
     async def every(self, below: str = "/") -> AsyncIterator[dict[str, deep.FileData]]:
         """Yield the file at a path and all files below it."""
-        at, within = AgentFile.clean_path(below), area_below(below)
+        at, within = AgentFile.clean_path(below), owned_files.area_below(below)
         yield {path: data for path, data in (await self._all()).items() if path == at or path.startswith(within)}
 
     async def _all(self) -> dict[str, deep.FileData]:
         namespace = SKILL.namespace(self._owner.user_id)
-        pages = [page async for page in in_any_order(self._owner.store, namespace)]
+        pages = [page async for page in records.in_any_order(self._owner.store, namespace)]
         return await asyncio.to_thread(
             lambda: dict(
                 _as_file(Skill.from_value(item.value))
@@ -395,17 +376,14 @@ class LearntSkills:
 
 
 class LearntSkillsBackend(ReadingBackend):
-    """The skills that a user's agents have learnt, read-only: `/<name>/SKILL.md` each, behind a route.
-
-    Active skills are shown; skills on probation and archived ones are not. Their owner follows from the run, as with
-    `MemoryFilesBackend`.
+    """The active skills that a user's agents have learnt, read-only: `/<name>/SKILL.md` each, behind a route.
 
     Args:
         store: The store; by default the agent's.
-        user_id: The owner, if the application names one.
+        user_id: The owner, if the application names one; else the run's, as with `MemoryFilesBackend`.
     """
 
-    def _files(self, owner: FileOwner) -> LearntSkills:
+    def _files(self, owner: owned_files.FileOwner) -> LearntSkills:
         return LearntSkills(owner)
 
     def write(self, file_path: str, content: str) -> deep.WriteResult:

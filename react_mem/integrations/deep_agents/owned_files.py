@@ -17,22 +17,8 @@ from langgraph.runtime import Runtime, get_runtime
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.installation import of_extra
-from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, Origin
-from react_mem.memory.records import (
-    KINDS,
-    AgentFile,
-    AuditAction,
-    Change,
-    check_held,
-    delete,
-    forget_count,
-    in_any_order,
-    make_room,
-    note_action,
-    origin_of,
-    put,
-    transact,
-)
+from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, Origin, records
+from react_mem.memory.records import AgentFile
 from react_mem.memory.turns import identify, why_off
 
 with of_extra("deepagents"):
@@ -63,10 +49,7 @@ class FileOwner:
 
 
 def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
-    """Return the owner of the current call's files: named by the application, or the run's, never by a model.
-
-    Raises NobodysFiles if there is no owner or no store.
-    """
+    """Return the owner of the current call's files: the application's or the run's; NobodysFiles for none."""
     runtime: Runtime[None] | None = _of_run(get_runtime)
     if runtime is None:
         if not user_id or store is None:
@@ -93,7 +76,7 @@ def _of_run(get: Callable[..., Any]) -> Any:
 
 # The files of an owner.
 
-FILE = KINDS["file"]
+FILE = records.KINDS["file"]
 
 # Folders into which Deep Agents moves parts of the prompt: results of tools, and messages that memory has anyway. They
 # are read by path, and not indexed, since they would bury the agents' notes
@@ -102,11 +85,7 @@ _REMOVED_AT_ONCE = 500  # Files removed in one batch: thousands would block the 
 
 
 def data_of(given: bytes) -> FileData:
-    r"""Return bytes as text if they are UTF-8 without NUL, else as base64. Slow: not for an event loop.
-
-    >>> data_of(b"tea"), data_of(b"a\x00b")
-    ({'content': 'tea', 'encoding': 'utf-8'}, {'content': 'YQBi', 'encoding': 'base64'})
-    """
+    """Return bytes as text if they are UTF-8 without NUL, else as base64. Slow: not for an event loop."""
     with suppress(UnicodeDecodeError):
         if "\x00" not in (text := given.decode()):
             return FileData(content=text, encoding="utf-8")
@@ -151,19 +130,15 @@ class OwnedFiles:
         self._note_read(count)
 
     async def _pages(self, at: str, within: str) -> AsyncIterator[list[Item]]:
-        async for page in in_any_order(self.owner.store, FILE.namespace(self.owner.user_id)):
+        async for page in records.in_any_order(self.owner.store, FILE.namespace(self.owner.user_id)):
             paths = [str(item.value.get("path")) for item in page]
             yield [one for one, path in zip(page, paths, strict=True) if path == at or path.startswith(within)]
 
     async def put(self, given: Mapping[str, FileData], origin: Origin) -> None:
-        """Write whole files, all of them or none.
-
-        Raises ValueError for an invalid content, MemoryFull, and LegalHoldError if an overwritten file is under a hold.
-        """
+        """Write whole files, all or none; ValueError if invalid, LegalHoldError for a held one, MemoryFull."""
         wanted = {self._whole(path): data for path, data in given.items()}
-        await self._write(
-            list(wanted), lambda known: [self._file(path, one, origin, known.get(path)) for path, one in wanted.items()]
-        )
+        named = list(wanted.items())
+        await self._write([*wanted], lambda known: [self._file(at, one, origin, known.get(at)) for at, one in named])
 
     async def edit(self, path: str, change: Callable[[str], tuple[int | str, str | None]]) -> int | str | None:
         """Change the text of a file in a transaction, so that no concurrent change is lost; None without such a file.
@@ -185,9 +160,8 @@ class OwnedFiles:
             if text is None:
                 return []
             alone = before.session_id == self.owner.session_id
-            after = self._file(
-                whole, FileData(content=text, encoding="utf-8"), before.origin.least(Origin.ASSISTANT), before
-            )
+            data = FileData(content=text, encoding="utf-8")
+            after = self._file(whole, data, before.origin.least(Origin.ASSISTANT), before)
             # a file of several conversations belongs to none, and is erased with none
             return [after if alone else after.model_copy(update={"session_id": ""})]
 
@@ -218,27 +192,26 @@ class OwnedFiles:
         return shown, "; ".join(f"{arm}: {cause}" for arm, cause in found.missing.items())
 
     async def remove(self, path: str) -> int:
-        """Remove the file at a path and all files below it, in batches, and return their number.
-
-        Raises LegalHoldError if one of them is under a hold.
-        """
+        """Remove the file at a path and all files below it, in batches; return their number. LegalHoldError if held."""
         at, within = self._area(path)
         count = 0
-        while gone := await transact(self.owner.store, self.owner.user_id, partial(self._some_gone, at, within)):
+        while gone := await records.transact(
+            self.owner.store, self.owner.user_id, partial(self._some_gone, at, within)
+        ):
             count += gone
-        forget_count(self.owner.store, self.owner.user_id)
+        records.forget_count(self.owner.store, self.owner.user_id)
         return count
 
-    async def _some_gone(self, at: str, within: str) -> tuple[int, list[Change]]:
+    async def _some_gone(self, at: str, within: str) -> tuple[int, list[records.Change]]:
         store, user_id = self.owner.store, self.owner.user_id
         gone: list[Item] = []
         async for page in self._pages(at, within):
             gone += page
             if len(gone) >= _REMOVED_AT_ONCE:
                 break
-        changes = [delete(user_id, FILE, item.key) for item in gone]
+        changes = [records.delete(user_id, FILE, item.key) for item in gone]
         if gone:
-            await check_held(store, user_id, gone, changes)
+            await records.check_held(store, user_id, gone, changes)
         return len(gone), changes
 
     async def _write(self, paths: Sequence[str], made: Callable[[Mapping[str, AgentFile]], list[AgentFile]]) -> None:
@@ -246,29 +219,28 @@ class OwnedFiles:
         # counted once, however often others are faster
         counted = False
 
-        async def step() -> tuple[None, list[Change]]:
+        async def step() -> tuple[None, list[records.Change]]:
             nonlocal counted
             items = [item for item in await self._items(paths) if item is not None]
             known = {str(item.value["path"]): AgentFile.from_value(item.value) for item in items}
             files = await asyncio.to_thread(made, known)
-            changes = [put(user_id, file) for file in files]
+            changes = [records.put(user_id, file) for file in files]
             if items and changes:
-                await check_held(store, user_id, items, changes)
+                await records.check_held(store, user_id, items, changes)
             if not counted:
                 counted = True
                 await self._make_room(known, files)
             return None, changes
 
-        await transact(store, user_id, step)
+        await records.transact(store, user_id, step)
 
     async def _make_room(self, known: Mapping[str, AgentFile], files: Sequence[AgentFile]) -> None:
         store, user_id = self.owner.store, self.owner.user_id
-        await make_room(store, user_id, self.policy.quotas, [file for file in files if file.path not in known])
+        await records.make_room(store, user_id, self.policy.quotas, [file for file in files if file.path not in known])
         # a file that is there already takes the room that it grows by, and is no further record
         grown = [file.content[len(known[file.path].content) :] for file in files if file.path in known]
-        await make_room(
-            store, user_id, self.policy.quotas.model_copy(update={"memories": None}), [one for one in grown if one]
-        )
+        further = self.policy.quotas.model_copy(update={"memories": None})
+        await records.make_room(store, user_id, further, [one for one in grown if one])
 
     def _file(self, path: str, given: FileData, origin: Origin, before: AgentFile | None) -> AgentFile:
         content, is_text = given["content"], given["encoding"] == "utf-8"
@@ -306,15 +278,13 @@ class OwnedFiles:
         return whole, "/" if whole == "/" else f"{whole}/"
 
     def _note_read(self, count: int) -> None:
-        note_action(self.owner.store, self.owner.user_id, AuditAction.READ, {FILE.name: count})
+        records.note_action(self.owner.store, self.owner.user_id, records.AuditAction.READ, {FILE.name: count})
 
 
 def _data(item: Item) -> FileData:
     value: dict[str, Any] = item.value
-    created, modified = (
-        at.isoformat() if isinstance(at, datetime) else str(at or "")
-        for at in (value.get("created_at"), value.get("modified_at"))
-    )
+    times = (value.get("created_at"), value.get("modified_at"))
+    created, modified = (at.isoformat() if isinstance(at, datetime) else str(at or "") for at in times)
     content = value.get("text") or value.get("data") or ""
     return FileData(content=content, encoding=value.get("encoding", "utf-8"), created_at=created, modified_at=modified)
 
@@ -409,6 +379,6 @@ def _found(item: MemoryResultItem, folder: int) -> FoundFile:
         passage=passage,
         first_line=first,
         last_line=first + passage.count("\n"),
-        origin=origin_of(value),
+        origin=records.origin_of(value),
         modified_at=str(value.get("modified_at") or ""),
     )

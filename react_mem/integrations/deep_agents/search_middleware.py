@@ -1,13 +1,10 @@
-"""`FileSearchMiddleware`: a Deep Agent's tool for hybrid search in its files, where grep needs the exact letters.
-
-backend = MemoryFilesBackend()
-agent = create_deep_agent(model, backend=backend, middleware=[FileSearchMiddleware(backend)], store=store)
-"""
+"""`FileSearchMiddleware`: a Deep Agent's tool for hybrid search in its files, where grep needs the exact letters."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse
@@ -62,11 +59,8 @@ class FileSearchMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 "MemoryFilesBackend, or the CompositeBackend that has one behind a route"
             )
         self._permissions = tuple(permissions)
-        self.tools = [
-            StructuredTool.from_function(
-                func=self._search, coroutine=self._asearch, name="search_files", description=_DESCRIPTION
-            )
-        ]
+        make = partial(StructuredTool.from_function, name="search_files", description=_DESCRIPTION)
+        self.tools = [make(func=self._search, coroutine=self._asearch)]
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]

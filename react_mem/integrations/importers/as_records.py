@@ -29,42 +29,31 @@ def nobody_listens(_done: int, _total: int | None) -> None:
 
 @dataclass(frozen=True)
 class ForeignEntry:
-    """One memory of another system; the same `id` is the same memory.
-
-    Args:
-        owner: Owner by the source's name; empty where the source names none. `owner_also` is another name of it.
-        is_persons: False for an owner such as an agent, who has no memory here.
-        owner_is_elsewhere: True where only another entry names the owner, and that entry is absent.
-        at: First written; None where unknown. `updated_at`: last confirmed or changed, where later.
-        misdated: True where the source gives an impossible time.
-        expired_at: Time from which the source itself no longer believes the fact.
-        turn: Place of a message in the conversation, from 0.
-        place: Place in the file, such as a line, for an entry whose id is generated.
-    """
+    """One memory of another system; the same `id` is the same memory."""
 
     id: str
     text: str
     kind: EntryKind = "fact"
-    owner: str = ""
-    owner_also: str = ""
-    is_persons: bool = True
-    owner_is_elsewhere: bool = False
-    at: datetime | None = None
-    updated_at: datetime | None = None
-    misdated: bool = False
+    owner: str = ""  # by the source's name; empty where it names none
+    owner_also: str = ""  # another name of the owner
+    is_persons: bool = True  # false for an owner such as an agent, who has no memory here
+    owner_is_elsewhere: bool = False  # true where only another entry names the owner, and that entry is absent
+    at: datetime | None = None  # first written; None where unknown
+    updated_at: datetime | None = None  # last confirmed or changed, where later
+    misdated: bool = False  # true where the source gives an impossible time
     about: str = "user"
     valid_from: datetime | None = None
     valid_to: datetime | None = None
-    expired_at: datetime | None = None
+    expired_at: datetime | None = None  # from then on the source itself no longer believes the fact
     conversation: str = ""
     role: Role = "user"
     speaker: str = ""
-    turn: int = 0
+    turn: int = 0  # place of a message in the conversation
     title: str = ""
     steps: tuple[str, ...] = ()
     outcome: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict)
-    place: str = ""
+    place: str = ""  # in the file, such as a line, for an entry whose id is generated
 
     @property
     def called(self) -> str:
@@ -89,10 +78,7 @@ Entries = Sequence[Entry]
 
 
 class ForeignSource(Protocol):
-    """Memories of another system, which can be read more than once.
-
-    `personal` marks the export of one person: the only owner it names becomes the user of the import.
-    """
+    """Memories of another system, which can be read more than once."""
 
     @property
     def name(self) -> str:
@@ -107,11 +93,7 @@ class ForeignSource(Protocol):
 
 
 def digest_of(*parts: str) -> str:
-    """Return a short hash of the parts, which does not reveal them.
-
-    >>> digest_of("mem0", "1") == digest_of("mem0", "1"), digest_of("mem0", "1") == digest_of("mem", "01")
-    (True, False)
-    """
+    """Return a short hash of the parts, which does not reveal them."""
     return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -150,10 +132,8 @@ def as_record(source: str, entry: ForeignEntry) -> Record:
             return _noted(Fact, source, entry, {**common, **_fact(entry, text, at)})
     # a fact of several pages is a document: it is found by each of its pieces
     uri = storable(f"{source}:{entry.id}")
-    title = storable(entry.title)[:_MAX_TITLE]
-    return _noted(
-        Document, source, entry, {**common, "id": DOCUMENT.id(uri, text), "uri": uri, "title": title, "text": text}
-    )
+    told = {"id": DOCUMENT.id(uri, text), "uri": uri, "title": storable(entry.title)[:_MAX_TITLE], "text": text}
+    return _noted(Document, source, entry, {**common, **told})
 
 
 def _finite(value: Any) -> Any:
@@ -214,34 +194,20 @@ _EXAMPLES = 3  # Places named for each reason
 
 @dataclass
 class ImportOutcome:
-    """Outcome of an import, or of a dry run.
-
-    Args:
-        added: New memories, by owner.
-        known: Entries that were remembered already, by owner: imported before, or known in the same words.
-        kinds: New memories, by kind.
-        skipped: Entries that became no memory, by reason.
-        places: The first places of these, by reason.
-        undated: Entries with an impossible time, which got a neighbour's or the time of the import.
-        unnoted: Memories without the source's metadata, which was too large.
-        to_read: Turns queued for fact extraction by a worker.
-        updated: Earlier imported memories that were replaced by a newer version of the source, by owner.
-        same: Known entries that were not imported before: another entry or another memory says the same.
-        own: New internal records of an export of this system, which are no memories.
-    """
+    """Outcome of an import, or of a dry run: counts of entries, by owner where they became or are memories."""
 
     dry_run: bool = False
     added: Counter[str] = field(default_factory=Counter)
-    known: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
-    skipped: Counter[str] = field(default_factory=Counter)
-    places: dict[str, list[str]] = field(default_factory=dict)
-    undated: int = 0
-    to_read: int = 0
-    updated: Counter[str] = field(default_factory=Counter)
-    same: Counter[str] = field(default_factory=Counter)
-    own: int = 0
-    unnoted: int = 0
+    known: Counter[str] = field(default_factory=Counter)  # remembered already: imported before, or in the same words
+    kinds: Counter[str] = field(default_factory=Counter)  # of the new memories
+    skipped: Counter[str] = field(default_factory=Counter)  # by reason
+    places: dict[str, list[str]] = field(default_factory=dict)  # the first places of these, by reason
+    undated: int = 0  # with an impossible time, which got a neighbour's or the time of the import
+    to_read: int = 0  # turns queued for fact extraction by a worker
+    updated: Counter[str] = field(default_factory=Counter)  # imported earlier, replaced by the source's newer version
+    same: Counter[str] = field(default_factory=Counter)  # known, and not imported before: others say the same
+    own: int = 0  # new internal records of an export of this system, which are no memories
+    unnoted: int = 0  # memories without the source's metadata, which was too large
 
     @property
     def owners(self) -> list[str]:
@@ -263,11 +229,11 @@ class ImportOutcome:
 
     def skipped_in_words(self) -> list[str]:
         """Return a line for each reason, with the first places."""
-        said = []
-        for reason, count in self.skipped.most_common():
-            places = self.places.get(reason, [])
-            said.append(f"{count} skipped: {reason} ({', '.join(places)}{', ...' if count > len(places) else ''})")
-        return said
+        return [
+            f"{count} skipped: {reason} ({', '.join(places)}{', ...' if count > len(places) else ''})"
+            for reason, count in self.skipped.most_common()
+            for places in [self.places.get(reason, [])]
+        ]
 
     def unnoted_in_words(self) -> str:
         """Return a sentence about the memories without their source's metadata."""
@@ -308,18 +274,14 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class ImportOwners:
-    """Choice of the owners of an import.
+    """Choice of the owners of an import; by default each entry keeps the owner that the source names.
 
-    Args:
-        user: The one owner of everything; allowed where the source names at most one owner.
-        mapped: Owners here by the names of the source; entries of other owners are skipped. The empty name stands for
-            entries without an owner.
-        nobodys: Owner of the entries without an owner, where all others keep the owner of the source.
+    With `mapped`, from names of the source to users, others' entries are skipped; the empty name stands for no owner.
     """
 
-    user: str = ""
+    user: str = ""  # of everything; allowed where the source names at most one owner
     mapped: Mapping[str, str] = field(default_factory=dict)
-    nobodys: str = ""
+    nobodys: str = ""  # owner of the entries that name none
 
     def check(self, named: Collection[str], *, personal: bool, nobody: Collection[str] = ()) -> ImportOwners:
         """Return the choice for a source that names these owners; `nobody` are agents and the like among them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
@@ -22,9 +22,11 @@ from react_mem.integrations.importers.import_files import NO_OBJECT, ImportFile,
 # ChatGPT's data export: `conversations.json`, or `conversations-000.json` and so on, in the archive that is mailed.
 
 CONVERSATIONS = re.compile(r"(^|/)conversations(-\d+)?\.json$")
+_CURE = "give the archive that was mailed, or the conversations.json in it"
 _SAID = ("text", "multimodal_text")
 _TRANSCRIPT = "audio_transcription"
 _MEMORY = "bio"
+_EVER = datetime.min.replace(tzinfo=UTC)
 
 
 def chatgpt_entries(file: ImportFile) -> Iterator[Entry]:
@@ -41,10 +43,7 @@ def chatgpt_entries(file: ImportFile) -> Iterator[Entry]:
                 yield from _conversation(value, element.place)
         found = True
     if strange or not found:
-        raise NothingToImportError(
-            f"{file.name}: has no conversations of ChatGPT; give the archive that was mailed, or the "
-            "conversations.json in it"
-        )
+        raise NothingToImportError(f"{file.name}: has no conversations of ChatGPT; {_CURE}")
 
 
 def _conversation(value: dict[str, Any], place: str) -> Iterator[Entry]:
@@ -73,7 +72,9 @@ def _branch(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     current = value.get("current_node")
     if current not in mapping:
         leaves = [id_ for id_, node in mapping.items() if isinstance(node, dict) and not node.get("children")]
-        current = max(leaves, key=lambda id_: _latest(mapping[id_]), default=None)
+        messages = {id_: message for id_ in leaves if isinstance(message := mapping[id_].get("message"), dict)}
+        dates = {id_: written_at(message.get("create_time"))[0] or _EVER for id_, message in messages.items()}
+        current = max(leaves, key=lambda id_: dates.get(id_, _EVER), default=None)
     nodes: list[Mapping[str, Any]] = []
     seen: set[str] = set()
     while isinstance(current, str) and current not in seen and isinstance(node := mapping.get(current), dict):
@@ -81,12 +82,6 @@ def _branch(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         nodes.append(node)
         current = node.get("parent")
     return nodes[::-1]
-
-
-def _latest(node: Mapping[str, Any]) -> float:
-    message = node.get("message")
-    at = written_at(message.get("create_time"))[0] if isinstance(message, dict) else None
-    return at.timestamp() if at else 0.0
 
 
 def _message(message: dict[str, Any], place: str, before: datetime | None) -> Entry:
@@ -145,10 +140,7 @@ def claude_entries(file: ImportFile) -> Iterator[Entry]:
             yield from _read(whole, f"{name}, line 1", accounts)
         found = True
     if not found:
-        raise NothingToImportError(
-            f"{file.name}: has nothing of Claude's export; give the archive that was mailed, or the "
-            "conversations.json in it"
-        )
+        raise NothingToImportError(f"{file.name}: has nothing of Claude's export; {_CURE}")
 
 
 def _accounts(file: ImportFile) -> dict[str, str]:

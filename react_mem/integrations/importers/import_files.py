@@ -1,7 +1,4 @@
-"""Files of an export as downloaded, and a streaming reader of large JSON in them.
-
-An export is a file, a folder, or a zip archive, which is read without unpacking.
-"""
+"""Files of an export: a file, a folder, or a zip archive, read as it is; and a streaming reader of large JSON."""
 
 from __future__ import annotations
 
@@ -38,10 +35,7 @@ _FORMS = {
 
 
 class ImportFile:
-    """A file, folder or archive of an import, which can be read repeatedly; `-` keeps the standard input in a file.
-
-    Raises ValueError if there is nothing at the path.
-    """
+    """A file, folder or archive of an import, which can be read repeatedly; `-` keeps the standard input in a file."""
 
     def __init__(self, where: str) -> None:
         self.name = STANDARD_INPUT if where == "-" else Path(where).name
@@ -56,10 +50,7 @@ class ImportFile:
             raise ValueError("cannot be read: there is no such file, folder or archive")
 
     def parts(self, names: re.Pattern[str]) -> Iterator[tuple[str, BinaryIO]]:
-        """Yield the matching files with their names, sorted by name; a single file always matches.
-
-        Raises ValueError for a file of the wrong form, OSError, and zipfile.BadZipFile for a damaged archive.
-        """
+        """Yield the matching files with their names, sorted; a single file always matches. Else ValueError."""
         if zipfile.is_zipfile(self._path):
             with zipfile.ZipFile(self._path) as archive:
                 for member in _wanted(archive, names):
@@ -110,9 +101,20 @@ def _checked(stream: BinaryIO, name: str) -> BinaryIO:
     return stream
 
 
-def text_stream(stream: BinaryIO) -> io.TextIOWrapper:
-    """Return a file as UTF-8 text."""
+def _as_text(stream: BinaryIO) -> io.TextIOWrapper:
     return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+
+
+def text_lines(stream: BinaryIO, name: str, most: int = -1) -> Iterator[str]:
+    """Yield the lines of a file, in pieces of so many characters at most; ValueError if it is not UTF-8."""
+    text, number = _as_text(stream), 0
+    try:
+        # not by str.splitlines, which cuts at more than line ends
+        while line := text.readline(most):
+            number += 1
+            yield line
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}, behind line {number}: is not UTF-8 ({error.reason}); save it as UTF-8") from None
 
 
 # Streaming JSON reader: one array element at a time, so that memory use is bounded by one element.
@@ -151,10 +153,7 @@ class Element(NamedTuple):
 
 
 def json_elements(stream: BinaryIO, name: str) -> Iterator[Element]:
-    """Yield the elements of an array, of the arrays in an object, or of JSON Lines, in order.
-
-    Raises ValueError if the file is not JSON in UTF-8; the message names line, cause and cure.
-    """
+    """Yield the elements of an array, of the arrays in an object, or of JSON Lines; ValueError for anything else."""
     reader = _JsonReader(stream, name)
     match reader.peek():
         case "":
@@ -175,7 +174,7 @@ def json_elements(stream: BinaryIO, name: str) -> Iterator[Element]:
 class _JsonReader:
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self._name = name
-        self._stream = text_stream(stream)
+        self._stream = _as_text(stream)
         self._text = ""
         self._at = 0
         self._lines = 1
@@ -188,9 +187,8 @@ class _JsonReader:
     def fail(self, why: str, at: int | None = None) -> NoReturn:
         """Raise a ValueError that names the line."""
         line = self._lines + self._text.count("\n", 0, self._at if at is None else at)
-        raise ValueError(
-            f"{self._name}, line {line}: is not JSON that can be read ({why}); export it again, or mend it there"
-        )
+        told = f"is not JSON that can be read ({why}); export it again, or mend it there"
+        raise ValueError(f"{self._name}, line {line}: {told}")
 
     def peek(self) -> str:
         """Return the next character that is not blank; empty at the end."""
@@ -280,9 +278,8 @@ class _JsonReader:
             piece = self._stream.read(wanted)
         except UnicodeDecodeError as error:
             # the place in the piece is not one in the file
-            raise ValueError(
-                f"{self._name}, behind line {self.line}: is not UTF-8 ({error.reason}); save it as UTF-8"
-            ) from None
+            told = f"is not UTF-8 ({error.reason}); save it as UTF-8"
+            raise ValueError(f"{self._name}, behind line {self.line}: {told}") from None
         if not piece:
             return False
         self._lines += self._text.count("\n", 0, self._at)

@@ -1,8 +1,7 @@
 """Importer: writes the entries of another system as memories, each once, in batches.
 
-The source is read twice. The first reading writes nothing and refuses a source that cannot be read to its end, or has
-unfitting owners. The second one writes each batch in one transaction with its note in the ledger, so that a repeated
-import continues an interrupted one.
+The source is read twice: first to refuse it as a whole, then to write each batch in one transaction with its note in
+the ledger, so that a repeated import continues an interrupted one.
 """
 
 from __future__ import annotations
@@ -48,23 +47,7 @@ from react_mem.integrations.importers.ledger import (
     says_the_same,
     words_of,
 )
-from react_mem.memory import Fact, MemoryFacade, MemoryPolicy, Message, Origin, Record
-from react_mem.memory.records import (
-    AuditAction,
-    Change,
-    delete,
-    fact_changes,
-    kind_named,
-    load_facts,
-    make_room,
-    note_action,
-    portions,
-    put,
-    revived,
-    speaker_changes,
-    transact,
-    turns_to_read,
-)
+from react_mem.memory import Fact, MemoryFacade, MemoryPolicy, Message, Origin, Record, records
 
 # Reason for skipping a second text under one id, which would replace the first at each import, and be replaced
 _REPEATED = "has the id of an earlier entry of this import, which counts, and no later date; give each an id of its own"
@@ -104,14 +87,14 @@ async def import_from(
                 continue
             by_owner.setdefault(user_id, []).append(entry)
         for user_id, entries in by_owner.items():
-            for portion in portions(entries, _size, importing.digest):
+            for portion in records.portions(entries, _size, importing.digest):
                 await importing.write(user_id, portion)
         done += len(batch)
         told(done, max(done, total))
     outcome = importing.outcome
     for user_id, added in (outcome.added + outcome.updated).items():
         if not dry_run:
-            note_action(memory.store, user_id, AuditAction.IMPORT, {"all": added})
+            records.note_action(memory.store, user_id, records.AuditAction.IMPORT, {"all": added})
     return outcome
 
 
@@ -147,12 +130,10 @@ class _Importing:
         self._source = source
         self._quotas = policy.quotas
         self._read_by = read_by
-        self._would_be: set[int] = set()
-        """Hashes of the records that a dry run would have written: the store does not have them."""
+        self._would_be: set[int] = set()  # hashes of records that a dry run would have written
+        # hashes of the entries noted in the ledger by this import: another one of the same id was not known before
         self._noted: set[int] = set()
-        """Hashes of the entries noted in the ledger by this import: another one of the same id was not known before."""
-        self._said: dict[int, tuple[int, datetime | None]] = {}
-        """Hash of the words and date of each replaceable entry of this import."""
+        self._said: dict[int, tuple[int, datetime | None]] = {}  # hash of words, and date, of each replaceable entry
         self._earlier: dict[str, EarlierImports] = {}
 
     def digest(self, entry: ForeignEntry) -> str:
@@ -162,24 +143,24 @@ class _Importing:
     async def write(self, user_id: str, entries: Sequence[ForeignEntry]) -> None:
         """Write checked entries of one owner in one transaction."""
 
-        async def step() -> tuple[tuple[_Decided, int], list[Change]]:
+        async def step() -> tuple[tuple[_Decided, int], list[records.Change]]:
             decided, noted = await self._decide(user_id, entries)
             new = [*decided.new.values()]
             messages = [record for record in new if isinstance(record, Message)]
-            work = turns_to_read(user_id, self._read_by, messages) if self._read_by else []
+            work = records.turns_to_read(user_id, self._read_by, messages) if self._read_by else []
             turns = sum(message.role == "user" for message in messages) if self._read_by else 0
             if self.outcome.dry_run:
                 return (decided, turns), []
             written = [*new, *decided.changed.values()]
             # history needs no more room
             more = [record for record in written if not isinstance(record, Fact) or record.current]
-            await make_room(self._store, user_id, self._quotas, more)
+            await records.make_room(self._store, user_id, self._quotas, more)
             facts = [record for record in written if isinstance(record, Fact)]
             changes = [
-                *(delete(user_id, kind_named(record.kind), record.id) for record in decided.removed),
-                *await fact_changes(self._store, user_id, facts),
-                *(put(user_id, record) for record in written if not isinstance(record, Fact)),
-                *speaker_changes(self._store, user_id, messages),
+                *(records.delete(user_id, records.kind_named(record.kind), record.id) for record in decided.removed),
+                *await records.fact_changes(self._store, user_id, facts),
+                *(records.put(user_id, record) for record in written if not isinstance(record, Fact)),
+                *records.speaker_changes(self._store, user_id, messages),
                 *work,
                 *noted,
             ]
@@ -187,7 +168,7 @@ class _Importing:
 
         outcome = self.outcome
         try:
-            decided, turns = await transact(self._store, user_id, step)
+            decided, turns = await records.transact(self._store, user_id, step)
         except MemoryFull:
             for entry in entries:
                 outcome.skip(entry.called, _FULL)
@@ -213,7 +194,7 @@ class _Importing:
         for entry, reason in decided.unfit:
             outcome.skip(entry.called, reason)
 
-    async def _decide(self, user_id: str, entries: Sequence[ForeignEntry]) -> tuple[_Decided, list[Change]]:
+    async def _decide(self, user_id: str, entries: Sequence[ForeignEntry]) -> tuple[_Decided, list[records.Change]]:
         decided = _Decided()
         made = await asyncio.to_thread(_records, self._source, entries, decided.unfit)
         digests = [self.digest(entry) for entry, _ in made]
@@ -253,7 +234,7 @@ class _Importing:
         return words != said and not (at and entry.at and entry.at > at)
 
     async def _there(self, user_id: str, named: Collection[tuple[str, str]]) -> dict[str, Item]:
-        gets = [GetOp(kind_named(kind).namespace(user_id), id_) for kind, id_ in named]
+        gets = [GetOp(records.kind_named(kind).namespace(user_id), id_) for kind, id_ in named]
         found = await self._store.abatch(gets) if gets else []
         return {item.key: item for item in found if isinstance(item, Item)}
 
@@ -265,13 +246,13 @@ class _Importing:
                 return of_other_words([before], record, None, {}, at=at)
             stored = {}
             if isinstance(before, Fact) and not before.current:
-                stored = await load_facts(self._store, user_id, (), [before.id])
+                stored = await records.load_facts(self._store, user_id, (), [before.id])
             return of_same_words(before, record, stored, dated=bool(entry.at or entry.updated_at), at=at)
         if user_id not in self._earlier:
             self._earlier[user_id] = await earlier_imports(self._store, user_id, self._source)
         found = await self._there(user_id, self._earlier[user_id].get(digest_of(*map(str, entry_of(record))), ()))
         priors = [one for item in found.values() if (one := _record(item)) and one.id != record.id]
-        stored = await load_facts(self._store, user_id, (), [one.id for one in priors if isinstance(one, Fact)])
+        stored = await records.load_facts(self._store, user_id, (), [one.id for one in priors if isinstance(one, Fact)])
         return of_other_words(priors, record, before, stored, at=at)
 
 
@@ -289,7 +270,7 @@ def _records(
 
 
 def _record(item: Item | None) -> Record | None:
-    return None if item is None else kind_named(item.value.get("kind")).record.from_value(item.value)
+    return None if item is None else records.kind_named(item.value.get("kind")).record.from_value(item.value)
 
 
 def _take_in(decided: _Decided, entry: ForeignEntry, update: SourceUpdate) -> None:
@@ -305,26 +286,20 @@ def _take_in(decided: _Decided, entry: ForeignEntry, update: SourceUpdate) -> No
 
 
 def _said_again(fact: Record | None, record: Record) -> Fact | None:
-    """Return a fact that its own source had ended and states again later; None in any other case.
-
-    A fact that the user ended or changed stays ended: an import never overrides the user.
-    """
+    """Return a fact that its own source had ended and states again later; None if the user ended or changed it."""
     if not isinstance(fact, Fact) or not isinstance(record, Fact) or fact.current or not record.current:
         return None
     ended_here = fact.superseded_by or fact.ended_by or fact.origin is not Origin.IMPORT or fact.is_withdrawn
     if ended_here or record.said_at <= (fact.ending.said_at or fact.said_at):
         return None
-    return fact.model_copy(update={**revived(fact, record.said_at), "said_at": record.said_at})
+    return fact.model_copy(update={**records.revived(fact, record.said_at), "said_at": record.said_at})
 
 
 # First reading of a source: a check for usable entries and owners before anything is written.
 
 
 async def checked_owners(source: ForeignSource, chosen: ImportOwners, told: Told) -> tuple[ImportOwners, int]:
-    """Read a source to its end, and return the checked choice of owners, and the number of entries.
-
-    Raises ValueError if nothing would become anybody's memory, or the owner is ambiguous.
-    """
+    """Read a source to its end; return the checked owners and the number of entries. ValueError names a problem."""
     total, unusable = 0, ImportOutcome()
     names, nobody = set[tuple[str, str]](), set[str]()
     is_nobodys = is_elsewhere = False

@@ -15,17 +15,7 @@ from typing import Any
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.integrations.importers.as_records import FORGOTTEN, KEPT, OLDER, SAID, digest_of
-from react_mem.memory import Fact, Message, Origin, Record
-from react_mem.memory.records import (
-    KINDS,
-    Change,
-    in_any_order,
-    kind_named,
-    meta_namespace,
-    record_id,
-    revived,
-    succeeded,
-)
+from react_mem.memory import Fact, Message, Origin, Record, records
 
 _KIND = "imported"
 BUCKET = 3  # Hexadecimal digits that name a bucket: at most 4,096 items of an owner, however much is imported
@@ -34,34 +24,32 @@ BUCKET = 3  # Hexadecimal digits that name a bucket: at most 4,096 items of an o
 async def imported_before(store: BaseStore, user_id: str, digests: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return the ledger's buckets for some entries, given by `digest_of`, by the beginning of their digests."""
     buckets = sorted({digest[:BUCKET] for digest in digests})
-    namespace = meta_namespace(user_id)
+    namespace = records.meta_namespace(user_id)
     found = await store.abatch([GetOp(namespace, _key(bucket)) for bucket in buckets]) if buckets else []
-    return {
-        bucket: frozenset(item.value["entries"]) if isinstance(item, Item) else frozenset()
-        for bucket, item in zip(buckets, found, strict=True)
-    }
+    entries = (item.value["entries"] if isinstance(item, Item) else () for item in found)
+    return dict(zip(buckets, map(frozenset, entries), strict=True))
 
 
-def noting(user_id: str, ledger: dict[str, frozenset[str]], digests: Collection[str]) -> list[Change]:
+def noting(user_id: str, ledger: dict[str, frozenset[str]], digests: Collection[str]) -> list[records.Change]:
     """Return the writes that note entries in the buckets that `imported_before` returned for them."""
-    changes: list[Change] = []
+    changes: list[records.Change] = []
     for bucket, known in ledger.items():
         after = known.union(digest for digest in digests if digest.startswith(bucket))
         if after != known:
             value = {"kind": _KIND, "entries": sorted(after)}
-            changes.append(PutOp(meta_namespace(user_id), _key(bucket), value, index=False))
+            changes.append(PutOp(records.meta_namespace(user_id), _key(bucket), value, index=False))
     return changes
 
 
 def _key(bucket: str) -> str:
-    return record_id(_KIND, bucket)
+    return records.record_id(_KIND, bucket)
 
 
 # Earlier imports from a source, as an owner has them: which records came of which entry.
 
-DOCUMENT = KINDS["document"]
-EPISODE = KINDS["episode"]
-FACT = KINDS["fact"]
+DOCUMENT = records.KINDS["document"]
+EPISODE = records.KINDS["episode"]
+FACT = records.KINDS["fact"]
 
 # Kinds whose ids depend on their words; the id of a message depends on its entry
 _CHANGEABLE = (FACT, DOCUMENT, EPISODE)
@@ -73,15 +61,14 @@ EarlierImports = defaultdict[str, set[tuple[str, str]]]
 
 async def earlier_imports(store: BaseStore, user_id: str, source: str) -> EarlierImports:
     """Return an owner's records from a source."""
-    earlier = EarlierImports(set)
+    earlier, changeable = EarlierImports(set), {kind.name for kind in _CHANGEABLE}
     for namespace in {kind.namespace(user_id) for kind in _CHANGEABLE}:
-        async for items in in_any_order(store, namespace):
+        async for items in records.in_any_order(store, namespace):
             for item in items:
-                value: dict[str, Any] = item.value
-                kind, meta = kind_named(value.get("kind")), value.get("meta") or {}
-                if kind in _CHANGEABLE and meta.get("source") == source:
-                    entry = digest_of(*map(str, (source, meta.get("id"), value.get("session_id"))))
-                    earlier[entry].add((kind.name, item.key))
+                kind, meta = str(item.value.get("kind")), item.value.get("meta") or {}
+                if kind in changeable and meta.get("source") == source:
+                    entry = digest_of(*map(str, (source, meta.get("id"), item.value.get("session_id"))))
+                    earlier[entry].add((kind, item.key))
     return earlier
 
 
@@ -94,10 +81,7 @@ _WORDS = ("text", "title", "steps", "outcome")  # Fields of documents and episod
 
 @dataclass(frozen=True)
 class SourceUpdate:
-    """Decision about an entry that was imported before: records to write, and a replaced record of another kind.
-
-    `refused` is the reason for keeping other words than the source's; empty where the words agree.
-    """
+    """Decision about an entry that was imported before; `refused` says why other words than the source's stay."""
 
     writes: Sequence[Record] = ()
     replaced: Record | None = None
@@ -125,10 +109,7 @@ def words_of(record: Record) -> tuple[Any, ...]:
 def of_same_words(
     before: Record, record: Record, stored: Mapping[str, Fact], *, dated: bool, at: datetime
 ) -> SourceUpdate:
-    """Decide about an entry with the words of its last import: it may have ended there, or be stated again.
-
-    `stored` are the facts that may be involved, by id; `dated` is true where the source dates the entry.
-    """
+    """Decide about an entry with the words of its last import; `dated` is true where the source dates it."""
     if isinstance(before, Message) and isinstance(record, Message):
         return KNOWN if before.content == record.content else SourceUpdate(refused=SAID)
     if not isinstance(before, Fact) or not isinstance(record, Fact) or record.said_at < before.said_at:
@@ -149,17 +130,15 @@ def of_same_words(
         return KNOWN
     if is_touched(heir) or entry_of(heir) != entry_of(record):
         return KNOWN
-    again = before.model_copy(update={**revived(before, at), "said_at": record.said_at, "valid_to": record.valid_to})
-    return SourceUpdate(succeeded(stored, heir, again, record.said_at, at))
+    ends = {"said_at": record.said_at, "valid_to": record.valid_to}
+    again = before.model_copy(update={**records.revived(before, at), **ends})
+    return SourceUpdate(records.succeeded(stored, heir, again, record.said_at, at))
 
 
 def of_other_words(
     priors: Sequence[Record], record: Record, known: Record | None, stored: Mapping[str, Fact], *, at: datetime
 ) -> SourceUpdate:
-    """Decide about an entry with other words than at its last import.
-
-    `priors` are the records imported from it, `known` a stored record with the new words from anywhere.
-    """
+    """Decide about an entry with other words than at its last import; `known` is a record that has the new ones."""
     if not priors:
         return KNOWN if known is not None else SourceUpdate(refused=FORGOTTEN)
     believed = [prior for prior in priors if not isinstance(prior, Fact) or prior.current]
@@ -178,7 +157,7 @@ def of_other_words(
     if isinstance(prior, Fact):
         later = isinstance(record, Fact) and record.said_at > prior.said_at
         since, heir = _said_at(record) if later else at, new if isinstance(new, Fact) else None
-        return SourceUpdate([*([] if heir else [new]), *succeeded(stored, prior, heir, since, at)])
+        return SourceUpdate([*([] if heir else [new]), *records.succeeded(stored, prior, heir, since, at)])
     if known is not None or prior.kind != record.kind:
         return SourceUpdate([] if known is not None else [record], replaced=prior)
     # under the id that it has, by which others may refer to it

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast, get_args
 
+from react_mem.integrations.importers import import_files
 from react_mem.integrations.importers.as_records import (
     Entry,
     EntryKind,
@@ -16,18 +16,6 @@ from react_mem.integrations.importers.as_records import (
     UnusableEntry,
     digest_of,
 )
-from react_mem.integrations.importers.import_files import (
-    JSON_FILES,
-    NO_OBJECT,
-    Element,
-    ImportFile,
-    json_elements,
-    noted,
-    text_of,
-    text_stream,
-    time_in,
-    written_at,
-)
 from react_mem.memory.records import normalise
 
 # Exports of memory services: Mem0, and the graphs of Zep and Graphiti.
@@ -36,28 +24,21 @@ from react_mem.memory.records import normalise
 
 _SECTIONS = ("", "results", "memories", "history")
 _PAGE = ("count", "next", "previous")
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _OF_NO_USER = ("agent_id", "app_id", "run_id")
-_NAMES = {
-    "userId": "user_id",
-    "agentId": "agent_id",
-    "appId": "app_id",
-    "runId": "run_id",
-    "createdAt": "created_at",
-    "updatedAt": "updated_at",
-    "expirationDate": "expiration_date",
-}
 _MAX_IDS = 1_000_000
+_CURE = "give what `get_all()` returned, as JSON"
 _NOTED = ("agent_id", "app_id", "run_id", "actor_id", "role", "categories", "metadata")
 
 
-def mem0_entries(file: ImportFile) -> Iterator[Entry]:
+def mem0_entries(file: import_files.ImportFile) -> Iterator[Entry]:
     """Yield the memories of Mem0, and their earlier versions as dated history."""
     owners = _owners(file)
     any_file = False
-    for name, stream in file.parts(JSON_FILES):
+    for name, stream in file.parts(import_files.JSON_FILES):
         any_file = True
         found, strange = False, False
-        for element in json_elements(stream, name):
+        for element in import_files.json_elements(stream, name):
             section, place = element.section, element.place
             if section == "relations":
                 yield UnusableEntry(place, "is a relation between two names, which the memories say in words")
@@ -67,25 +48,23 @@ def mem0_entries(file: ImportFile) -> Iterator[Entry]:
             else:
                 strange = strange or section not in _PAGE
         if strange and not found:
-            raise NothingToImportError(
-                f'{name}: has no memories of Mem0, neither an array nor {{"results": [...]}}; give what '
-                "`get_all()` returned, as JSON"
-            )
+            told = 'has no memories of Mem0, neither an array nor {"results": [...]}'
+            raise NothingToImportError(f"{name}: {told}; {_CURE}")
     if not any_file:
-        raise NothingToImportError(f"{file.name}: has no file of JSON in it; give what `get_all()` returned, as JSON")
+        raise NothingToImportError(f"{file.name}: has no file of JSON in it; {_CURE}")
 
 
-def _owners(file: ImportFile) -> dict[str, dict[str, Any]]:
+def _owners(file: import_files.ImportFile) -> dict[str, dict[str, Any]]:
     """Return the owners of the memories by id; empty without history, which alone needs them."""
     owners: dict[str, dict[str, Any]] = {}
     is_needed = False
-    for element in file.elements(JSON_FILES):
+    for element in file.elements(import_files.JSON_FILES):
         if not isinstance(value := _read(element.value), dict):
             continue
         if _is_past(value):
             is_needed = True
         elif len(owners) < _MAX_IDS:
-            owners[text_of(value.get("id"))] = _owner_of(value)
+            owners[import_files.text_of(value.get("id"))] = _owner_of(value)
     return owners if is_needed else {}
 
 
@@ -93,7 +72,7 @@ def _read(value: Any) -> Any:
     """Return an element with the field names of Mem0's Python library in the place of the TypeScript ones."""
     if not isinstance(value, dict):
         return value
-    return {**{_NAMES[name]: part for name, part in value.items() if name in _NAMES}, **value}
+    return {**{_CAPITAL.sub("_", name).lower(): part for name, part in value.items()}, **value}
 
 
 def _is_past(value: dict[str, Any]) -> bool:
@@ -102,25 +81,25 @@ def _is_past(value: dict[str, Any]) -> bool:
 
 def _owner_of(value: dict[str, Any]) -> dict[str, Any]:
     """Return the owner of a memory as fields of an entry; empty for none."""
-    if user := text_of(value.get("user_id")):
+    if user := import_files.text_of(value.get("user_id")):
         return {"owner": user}
-    named = next((f"{name} {id_}" for name in _OF_NO_USER if (id_ := text_of(value.get(name)))), "")
+    named = next((f"{name} {id_}" for name in _OF_NO_USER if (id_ := import_files.text_of(value.get(name)))), "")
     return {"owner": named, "is_persons": False} if named else {}
 
 
 def _entry(value: Any, place: str, owners: Mapping[str, dict[str, Any]]) -> Entry:
     if not isinstance(value, dict):
-        return UnusableEntry(place, NO_OBJECT)
+        return UnusableEntry(place, import_files.NO_OBJECT)
     if isinstance(value.get("user_id"), dict | list | bool):
         return UnusableEntry(place, "has a `user_id` that is neither a text nor a number")
     if _is_past(value):
         return _past(value, place, owners)
-    text = text_of(value.get("memory") or value.get("data") or value.get("text"))
-    id_ = text_of(value.get("id"))
+    text = import_files.text_of(value.get("memory") or value.get("data") or value.get("text"))
+    id_ = import_files.text_of(value.get("id"))
     if not id_ or not text.strip():
         return UnusableEntry(place, "has no `id` or no `memory`")
-    at, misdated = written_at(value.get("created_at"), value.get("updated_at"))
-    updated_at, is_odd = written_at(value.get("updated_at"))
+    at, misdated = import_files.written_at(value.get("created_at"), value.get("updated_at"))
+    updated_at, is_odd = import_files.written_at(value.get("updated_at"))
     return ForeignEntry(
         id=id_,
         text=text,
@@ -128,28 +107,28 @@ def _entry(value: Any, place: str, owners: Mapping[str, dict[str, Any]]) -> Entr
         at=at,
         misdated=misdated or is_odd,
         updated_at=updated_at,
-        valid_to=time_in(value.get("expiration_date")),
-        notes=noted(value, *_NOTED),
+        valid_to=import_files.time_in(value.get("expiration_date")),
+        notes=import_files.noted(value, *_NOTED),
     )
 
 
 def _past(value: dict[str, Any], place: str, owners: Mapping[str, dict[str, Any]]) -> Entry:
-    text = text_of(value.get("old_memory"))
+    text = import_files.text_of(value.get("old_memory"))
     if not text.strip():
         return UnusableEntry(place, "is the beginning of a memory's history: what it says now is in `get_all()`")
-    changed, misdated = written_at(value.get("updated_at"), value.get("created_at"))
-    began = written_at(value.get("created_at"))[0]
+    changed, misdated = import_files.written_at(value.get("updated_at"), value.get("created_at"))
+    began = import_files.written_at(value.get("created_at"))[0]
     if changed is None:
         return UnusableEntry(place, "is history without a time")
     return ForeignEntry(
-        id=f"{text_of(value['memory_id'])}/{text_of(value.get('id'))}",
+        id=f"{import_files.text_of(value['memory_id'])}/{import_files.text_of(value.get('id'))}",
         text=text,
-        **(_owner_of(value) or owners.get(text_of(value["memory_id"]), {"owner_is_elsewhere": True})),
+        **(_owner_of(value) or owners.get(import_files.text_of(value["memory_id"]), {"owner_is_elsewhere": True})),
         at=min(began or changed, changed),
         misdated=misdated,
         valid_to=changed,
         expired_at=changed,
-        notes=noted(value, "event", "actor_id", "role"),
+        notes=import_files.noted(value, "event", "actor_id", "role"),
     )
 
 
@@ -165,15 +144,15 @@ _OF_AN_EPISODE = frozenset({"source_description", "entity_edges"})  # Fields tha
 _MAX_NAMES = 1_000_000
 
 
-def zep_entries(file: ImportFile) -> Iterator[Entry]:
+def zep_entries(file: import_files.ImportFile) -> Iterator[Entry]:
     """Yield facts, messages and documents of a graph; nodes give the facts their subjects' names."""
     names = _names(file)
     turns: dict[str, int] = {}
-    for element in file.elements(JSON_FILES):
+    for element in file.elements(import_files.JSON_FILES):
         section, value, place = element.section, element.value, element.place
         if not isinstance(value, dict):
             if not section or section in ("nodes", "edges", "episodes"):
-                yield UnusableEntry(place, NO_OBJECT)
+                yield UnusableEntry(place, import_files.NO_OBJECT)
         elif any(isinstance(value.get(name), dict | list | bool) for name in _OWNERS):
             yield UnusableEntry(place, "names an owner that is neither a text nor a number")
         elif _is_edge(element):
@@ -186,24 +165,24 @@ def zep_entries(file: ImportFile) -> Iterator[Entry]:
             yield UnusableEntry(place, "is neither an edge with a `fact` nor an episode with a `content`")
 
 
-def _names(file: ImportFile) -> dict[str, str]:
+def _names(file: import_files.ImportFile) -> dict[str, str]:
     names: dict[str, str] = {}
-    for element in file.elements(JSON_FILES):
+    for element in file.elements(import_files.JSON_FILES):
         node = element.value
         if len(names) < _MAX_NAMES and isinstance(node, dict) and not (_is_edge(element) or _is_episode(element)):
-            uuid, name = text_of(node.get("uuid")), _name_of(node)
+            uuid, name = import_files.text_of(node.get("uuid")), _name_of(node)
             if uuid and name:
                 names[uuid] = name
     return names
 
 
-def _is_edge(element: Element) -> bool:
+def _is_edge(element: import_files.Element) -> bool:
     """Return true for an edge, even without its fact."""
     fields = element.value.keys()
     return "fact" in fields or ("content" not in fields and (element.section == "edges" or bool(fields & _OF_AN_EDGE)))
 
 
-def _is_episode(element: Element) -> bool:
+def _is_episode(element: import_files.Element) -> bool:
     """Return true if an object that is no edge is an episode or a message, even without its content."""
     fields = element.value.keys()
     return "content" in fields or element.section in ("episodes", "messages") or bool(fields & _OF_AN_EPISODE)
@@ -211,24 +190,24 @@ def _is_episode(element: Element) -> bool:
 
 def _name_of(node: Mapping[str, Any]) -> str:
     labels = node.get("labels")
-    return "user" if isinstance(labels, list) and "User" in labels else text_of(node.get("name"))
+    return "user" if isinstance(labels, list) and "User" in labels else import_files.text_of(node.get("name"))
 
 
 def _owner_of_graph(value: Mapping[str, Any]) -> str:
-    return next((owner for name in _OWNERS if (owner := text_of(value.get(name)))), "")
+    return next((owner for name in _OWNERS if (owner := import_files.text_of(value.get(name)))), "")
 
 
 def _fact(value: dict[str, Any], place: str, names: Mapping[str, str]) -> Entry:
-    text, id_ = text_of(value.get("fact")), text_of(value.get("uuid"))
+    text, id_ = import_files.text_of(value.get("fact")), import_files.text_of(value.get("uuid"))
     if not id_ or not text.strip():
         return UnusableEntry(place, "has no `uuid` or no `fact`")
     about, other = (
-        text_of(value.get(f"{end}_node_name"))
+        import_files.text_of(value.get(f"{end}_node_name"))
         or (_name_of(node) if isinstance(node := value.get(f"{end}_node"), dict) else "")
-        or names.get(text_of(value.get(f"{end}_node_uuid")), "")
+        or names.get(import_files.text_of(value.get(f"{end}_node_uuid")), "")
         for end in ("source", "target")
     )
-    at, misdated = written_at(value.get("created_at"), value.get("valid_at"))
+    at, misdated = import_files.written_at(value.get("created_at"), value.get("valid_at"))
     return ForeignEntry(
         id=id_,
         text=text,
@@ -236,25 +215,28 @@ def _fact(value: dict[str, Any], place: str, names: Mapping[str, str]) -> Entry:
         at=at,
         misdated=misdated,
         about=about or "user",
-        valid_from=time_in(value.get("valid_at")),
-        valid_to=time_in(value.get("invalid_at")),
-        expired_at=time_in(value.get("expired_at")),
-        notes={**noted(value, "name", "fact_name", "episodes", "attributes"), **({"target": other} if other else {})},
+        valid_from=import_files.time_in(value.get("valid_at")),
+        valid_to=import_files.time_in(value.get("invalid_at")),
+        expired_at=import_files.time_in(value.get("expired_at")),
+        notes={
+            **import_files.noted(value, "name", "fact_name", "episodes", "attributes"),
+            **({"target": other} if other else {}),
+        },
     )
 
 
 def _episode(value: dict[str, Any], place: str, turns: dict[str, int]) -> Entry:
-    text, id_ = text_of(value.get("content")), text_of(value.get("uuid"))
+    text, id_ = import_files.text_of(value.get("content")), import_files.text_of(value.get("uuid"))
     if not id_ or not text.strip():
         return UnusableEntry(place, "has no `uuid` or no `content`")
-    at, misdated = written_at(value.get("valid_at"), value.get("reference_time"), value.get("created_at"))
+    at, misdated = import_files.written_at(value.get("valid_at"), value.get("reference_time"), value.get("created_at"))
     said: dict[str, Any] = {"owner": _owner_of_graph(value), "at": at, "misdated": misdated}
-    where = text_of(value.get("thread_id") or value.get("thread_uuid") or value.get("source_description"))
+    where = import_files.text_of(value.get("thread_id") or value.get("thread_uuid") or value.get("source_description"))
     if value.get("source") not in ("message", None) or not ("source" in value or "role" in value):
-        title = text_of(value.get("name") or value.get("source_description"))
+        title = import_files.text_of(value.get("name") or value.get("source_description"))
         return ForeignEntry(id=id_, text=text, kind="document", title=title, conversation=where, **said)
-    role = text_of(value.get("role"))
-    speaker = text_of(value.get("role_name") or (value.get("name") if role else ""))
+    role = import_files.text_of(value.get("role"))
+    speaker = import_files.text_of(value.get("role_name") or (value.get("name") if role else ""))
     if not role and (spoken := _SPOKEN.match(text)):
         # Graphiti writes the speaker before the words
         role, text = spoken[1].strip(), text[spoken.end() :]
@@ -282,20 +264,19 @@ _OF_A_MESSAGE = ("conversation", "role", "speaker")
 _FIELDS = {"text", "id", "user", "kind", "about", "title", "outcome", "steps", "meta", *_TIMES, *_OF_A_MESSAGE}
 
 
-def jsonl_entries(file: ImportFile) -> Iterator[Entry]:
+def jsonl_entries(file: import_files.ImportFile) -> Iterator[Entry]:
     """Yield the entries in order; a message follows the one before it in the same conversation."""
     turns: dict[tuple[str, str], int] = {}
-    for element in file.elements(JSON_FILES):
+    for element in file.elements(import_files.JSON_FILES):
         if element.section:
-            raise NothingToImportError(
-                f"{element.place}: must be an object a line, or an array of them, and not one object"
-            )
+            told = "must be an object a line, or an array of them, and not one object"
+            raise NothingToImportError(f"{element.place}: {told}")
         yield _plain_entry(element.value, element.place, turns)
 
 
 def _plain_entry(value: Any, place: str, turns: dict[tuple[str, str], int]) -> Entry:
     if not isinstance(value, dict):
-        return UnusableEntry(place, NO_OBJECT)
+        return UnusableEntry(place, import_files.NO_OBJECT)
     if value.keys() == {"in", "record"}:
         raise ValueError(f"{place}: is of an export of this system, of which the first line is missing")
     if unknown := sorted(value.keys() - _FIELDS):
@@ -307,15 +288,15 @@ def _plain_entry(value: Any, place: str, turns: dict[tuple[str, str], int]) -> E
         return UnusableEntry(place, f"has a `role` that is none of {', '.join(get_args(Role))}")
     if isinstance(value.get("user"), dict | list | bool):
         return UnusableEntry(place, "has a `user` that is neither a text nor a number")
-    text, owner, where = (text_of(value.get(name)) for name in ("text", "user", "conversation"))
+    text, owner, where = (import_files.text_of(value.get(name)) for name in ("text", "user", "conversation"))
     told = str(value.get("created_at") or "")
-    at, misdated = written_at(value.get("created_at"))
-    updated_at, is_odd = written_at(value.get("updated_at"))
+    at, misdated = import_files.written_at(value.get("created_at"))
+    updated_at, is_odd = import_files.written_at(value.get("updated_at"))
     turn = 0
     if kind == "message":
         turn = turns[owner, where] = turns.get((owner, where), -1) + 1
     # without an id the words identify an entry, and in a conversation its place
-    own_id = text_of(value.get("id"))
+    own_id = import_files.text_of(value.get("id"))
     id_ = own_id or digest_of(kind, text, told, role, str(turn))
     steps = value.get("steps")
     notes = value.get("meta")
@@ -328,16 +309,16 @@ def _plain_entry(value: Any, place: str, turns: dict[tuple[str, str], int]) -> E
         at=at,
         misdated=misdated or is_odd,
         updated_at=updated_at,
-        valid_from=time_in(value.get("valid_from")),
-        valid_to=time_in(value.get("valid_to")),
-        about=text_of(value.get("about")) or "user",
+        valid_from=import_files.time_in(value.get("valid_from")),
+        valid_to=import_files.time_in(value.get("valid_to")),
+        about=import_files.text_of(value.get("about")) or "user",
         conversation=where,
         role=cast("Role", role),
-        speaker=text_of(value.get("speaker")),
+        speaker=import_files.text_of(value.get("speaker")),
         turn=turn,
-        title=text_of(value.get("title")),
-        outcome=text_of(value.get("outcome")),
-        steps=tuple(map(text_of, steps)) if isinstance(steps, list) else (),
+        title=import_files.text_of(value.get("title")),
+        outcome=import_files.text_of(value.get("outcome")),
+        steps=tuple(map(import_files.text_of, steps)) if isinstance(steps, list) else (),
         notes=notes if isinstance(notes, dict) else {} if notes is None else {"meta": notes},
     )
 
@@ -349,13 +330,11 @@ _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _MAX_LINE = 1_000_000
 
 
-def markdown_entries(file: ImportFile) -> Iterator[Entry]:
+def markdown_entries(file: import_files.ImportFile) -> Iterator[Entry]:
     """Yield the items with their indented continuation lines; text between lists is ignored."""
     for name, stream in file.parts(_FILES_OF_MARKDOWN_LIST):
-        item, first, number = "", 0, 0
-        lines = text_stream(stream)
-        while line := _line(lines, name, number):
-            number += 1
+        item, first = "", 0
+        for number, line in enumerate(import_files.text_lines(stream, name, _MAX_LINE), start=1):
             found = _ITEM.match(line)
             if found is None and item and line[:1] in " \t" and line.strip():
                 item = f"{item} {line.strip()}"
@@ -363,13 +342,6 @@ def markdown_entries(file: ImportFile) -> Iterator[Entry]:
             yield from _said(item, name, first)
             item, first = (found[1].strip(), number) if found else ("", 0)
         yield from _said(item, name, first)
-
-
-def _line(lines: io.TextIOWrapper, name: str, number: int) -> str:
-    try:
-        return lines.readline(_MAX_LINE)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name}, behind line {number}: is not UTF-8 ({error.reason}); save it as UTF-8") from None
 
 
 def _said(item: str, name: str, line: int) -> Iterator[Entry]:

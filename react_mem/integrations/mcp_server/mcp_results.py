@@ -20,20 +20,8 @@ from pydantic import BaseModel, Field
 
 from react_mem import AgentConfig
 from react_mem.errors import LegalHoldError, ReactMemError
-from react_mem.memory import MemoryDetail, MemoryFacade, MemoryItem, MemoryResultItem, MemorySource
+from react_mem.memory import MemoryDetail, MemoryFacade, MemoryItem, MemoryResultItem, MemorySource, turns
 from react_mem.memory.records import AuditActor, AuditReason, acting, kind_named
-from react_mem.memory.turns import (
-    CLIENT_SESSION,
-    MAX_LINE_CHARS,
-    Identity,
-    ToolMemory,
-    cause_of,
-    flat,
-    for_clients,
-    labelled,
-    scrub,
-    trace_of,
-)
 from react_mem.prompts import load_prompt
 
 NOTICE = load_prompt("recalled_data")
@@ -67,14 +55,15 @@ class ShownMemory(BaseModel):
         """Return the view of a record, with its title where no text is given."""
         kept = kind_named(payload.get("kind")).place
         item = MemoryItem.of(kept, str(payload.get("id", "")), payload, datetime.now(UTC))
-        said = labelled(payload, flat(text or title_of(payload), MAX_LINE_CHARS))
+        said = turns.labelled(payload, turns.flat(text or title_of(payload), turns.MAX_LINE_CHARS))
         kind = "milestone" if payload.get("milestone_title") else item.kind
         return cls.item(item).model_copy(update={"text": said, "kind": kind})
 
     @classmethod
     def item(cls, item: MemoryItem) -> ShownMemory:
         """Return the view of a listed memory."""
-        text = labelled({"about": item.about}, flat(item.text or item.title, MAX_LINE_CHARS), item.origin)
+        said = turns.flat(item.text or item.title, turns.MAX_LINE_CHARS)
+        text = turns.labelled({"about": item.about}, said, item.origin)
         return cls.model_validate({**item.model_dump(), "text": text, "said_at": item.created_at})
 
     @classmethod
@@ -137,7 +126,7 @@ class ToldSource(BaseModel):
     @classmethod
     def of(cls, source: MemorySource) -> ToldSource:
         """Return the view of a source."""
-        told = {"text": flat(source.text, MAX_MESSAGE), "quote": flat(source.quote, MAX_LINE_CHARS)}
+        told = {"text": turns.flat(source.text, MAX_MESSAGE), "quote": turns.flat(source.quote, turns.MAX_LINE_CHARS)}
         return cls.model_validate({**source.model_dump(), **told})
 
 
@@ -169,11 +158,11 @@ class WhyResult(BaseModel):
             memory=ShownMemory.item(told.memory),
             sources=list(map(ToldSource.of, told.provenance[-MOST_SHOWN:])),
             history=[
-                FormerBelief.model_validate({**one.model_dump(), "text": flat(one.text, MAX_LINE_CHARS)})
+                FormerBelief.model_validate({**one.model_dump(), "text": turns.flat(one.text, turns.MAX_LINE_CHARS)})
                 for one in told.history[-MOST_SHOWN:]
             ],
             derived=list(map(ShownMemory.item, told.derived[:MOST_SHOWN])),
-            doubts=[f"{flat(one.text, MAX_LINE_CHARS)} ({one.since})" for one in told.doubts],
+            doubts=[f"{turns.flat(one.text, turns.MAX_LINE_CHARS)} ({one.since})" for one in told.doubts],
             answers=len(told.used),
         )
 
@@ -191,10 +180,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ClientUser:
-    """The user of a client, with the agent that has the policy; `opened` returns the memory, once it is open.
-
-    `remote` marks a server of somebody else: its hosts and files stay hidden from the user.
-    """
+    """The user of a client, with the agent that has the policy; from a `remote` one hosts and files stay hidden."""
 
     user_id: str
     agent: AgentConfig
@@ -210,9 +196,14 @@ class ClientMemory:
     user_id: str
     agent_id: str
 
-    async def told(self, said: str) -> ToolMemory:
-        """Return the memory as an agent's tools have it, for a user's message in another conversation."""
-        return await ToolMemory.told(self.memory, Identity(self.user_id, CLIENT_SESSION), self.agent_id, said)
+    @property
+    def identity(self) -> turns.Identity:
+        """The user in another conversation."""
+        return turns.Identity(self.user_id, turns.CLIENT_SESSION)
+
+    async def told(self, said: str) -> turns.ToolMemory:
+        """Return the memory as an agent's tools have it, for a user's message."""
+        return await turns.ToolMemory.told(self.memory, self.identity, self.agent_id, said)
 
 
 _CALLER: ContextVar[ClientUser] = ContextVar("mcp_caller")
@@ -242,13 +233,13 @@ async def client_memory(refused: type[ToolError] | type[ResourceError] = ToolErr
     except LegalHoldError as error:
         raise refused(f"{error}. Nothing was changed; tell the user so.") from error
     except ReactMemError as error:
-        told = for_clients(error) if caller.remote else error
+        told = turns.for_clients(error) if caller.remote else error
         if told is not error:
-            log.error("a call of an MCP client failed: %s", cause_of(error))
-        raise refused(scrub(told)) from error
+            log.error("a call of an MCP client failed: %s", turns.cause_of(error))
+        raise refused(turns.scrub(told)) from error
     except Exception as error:
         # its text may be anybody's: a statement, a key, another user's words
-        log.error("a call of an MCP client failed: %s\n%s", cause_of(error), trace_of(error))
+        log.error("a call of an MCP client failed: %s\n%s", turns.cause_of(error), turns.trace_of(error))
         raise refused(
             f"memory cannot be reached now ({type(error).__name__}); go on without it, tell the user, and try again "
             "later. The log of the server says where it failed."

@@ -44,8 +44,12 @@ def main() -> int:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: process.terminate())
         try:
-            if _answers_in_time(f"{server}/ok", process):
-                _open(server, chat)
+            until = time.monotonic() + _READY_SECONDS
+            while process.poll() is None and time.monotonic() < until:
+                if _answers(f"{server}/ok"):
+                    _open(server, chat)
+                    break
+                time.sleep(0.2)
             return process.wait()
         except KeyboardInterrupt:
             # the server has heard it too, and ends by itself
@@ -77,15 +81,6 @@ def _open(server: str, chat: str) -> None:
             f"                    `npx create-agent-chat-app` (docs/page.md), then open {talk}\n\n"
         )
     sys.stdout.flush()
-
-
-def _answers_in_time(address: str, process: subprocess.Popen[bytes]) -> bool:
-    until = time.monotonic() + _READY_SECONDS
-    while process.poll() is None and time.monotonic() < until:
-        if _answers(address):
-            return True
-        time.sleep(0.2)
-    return False
 
 
 def _answers(address: str) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -48,10 +48,7 @@ _LESSON = ("Principle", "Root Cause", "Correct Approach", "Prevention")
 
 
 def skill_name(skill: Skill, owner: str) -> str:
-    """Return a readable file name of a skill, unique for version and owner, given by a pseudonym.
-
-    A space takes a name once, and a new version is added before the old one is removed.
-    """
+    """Return a readable file name of a skill, unique for version and owner: a space takes a name once."""
     version = f"{owner}:{skill.id}:{write_skill(skill, '')}"
     return f"{_slug(skill.use_when, 40) or 'skill'}-{hashlib.sha256(version.encode()).hexdigest()[:12]}"
 
@@ -67,10 +64,10 @@ def agent_skill_names(skills: Sequence[Skill]) -> dict[str, str]:
         name = (_theirs(skill.meta.get(_META)) or {}).get("name", "")
         slugs[skill.id] = _slug(name if _is_agent_name(name) else skill.use_when, MAX_NAME)
     many = Counter(slugs.values())
-    return {
-        id_: slug if slug and many[slug] == 1 else f"{slug[: MAX_NAME - 9].strip('-') or 'skill'}-{_slug(id_, 8)}"
-        for id_, slug in slugs.items()
-    }
+    for id_, slug in slugs.items():
+        if not slug or many[slug] > 1:
+            slugs[id_] = f"{slug[: MAX_NAME - 9].strip('-') or 'skill'}-{_slug(id_, 8)}"
+    return slugs
 
 
 def write_skill(skill: Skill, name: str) -> str:
@@ -123,32 +120,22 @@ def _description(use_when: str) -> str:
 
 
 def read_skills(text: str) -> list[dict[str, Any]]:
-    """Return the procedures in a Markdown file, one of ours or with entries as above, as `add_skill` takes them.
-
-    Raises ValueError if it cannot be read.
-    """
+    """Return the procedures in a Markdown file, one of ours or with entries as above; ValueError if unreadable."""
     if len(text) > MAX_FILE_CHARS:
         raise ValueError(f"it has {len(text)} characters, more than {MAX_FILE_CHARS}")
     front, body = _parts(text)
-    task_type, found = "", list[dict[str, Any]]()
-    if own := _marked(front):
-        task_type = own["task_type"]
-        if is_unedited(text):
-            return [own]
-    known = set[str]()
-    for title, fields in _entries(body):
-        skill = _learnt(title, fields, task_type)
-        if skill is not None and normalise(skill["use_when"]) not in known:
-            known.add(normalise(skill["use_when"]))
-            found.append(skill)
-    return found
+    own = _marked(front)
+    if own and is_unedited(text):
+        return [own]
+    found: dict[str, dict[str, Any]] = {}
+    for title, said in _entries(body):
+        if skill := _learnt(title, said, own["task_type"] if own else ""):
+            found.setdefault(normalise(skill["use_when"]), skill)
+    return list(found.values())
 
 
 def read_agent_skill(text: str) -> tuple[list[dict[str, Any]], bool]:
-    """Return the procedures in a `SKILL.md`, and true if it was cut; free Markdown becomes preferences.
-
-    Raises ValueError if it cannot be read, or has no instructions.
-    """
+    """Return the procedures in a `SKILL.md`, true if it was cut; free Markdown becomes preferences. Else ValueError."""
     found = read_skills(text)
     if found:
         return found, False
@@ -180,10 +167,7 @@ def _kept_front(front: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _instructions(body: str) -> tuple[list[str], bool]:
-    """Return the first paragraphs of a body, as far as there is room, and true if there are more.
-
-    Joined by blank lines they make the body again, letter by letter.
-    """
+    """Return the first paragraphs of a body, as far as there is room, and true if there are more."""
     told: list[str] = []
     room = MAX_BODY_CHARS
     for paragraph in _paragraphs(body):
@@ -242,7 +226,7 @@ def _marked(front: Mapping[str, Any]) -> dict[str, Any] | None:
             "tool_sops": [{"tool": str(step["tool"]), "action": str(step["action"])} for step in given["tool_sops"]],
             "preferences": [str(preference) for preference in given["preferences"]],
         }
-    except (KeyError, TypeError, ValueError, RecursionError):
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         raise ValueError(f"metadata: {MARK}: is not as it was written; remove it, and the body is read") from None
     if (theirs := _theirs(given.get(_META))) is not None:
         own["meta"] = {_META: theirs}
@@ -260,34 +244,29 @@ def _parts(text: str) -> tuple[dict[str, Any], str]:
     return (front if isinstance(front, dict) else {}), match[2]
 
 
-def _entries(body: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield the entries of a body: a title and its fields in order, each list item as a field of its own."""
-    title, fields = "", list[tuple[str, str]]()
+def _entries(body: str) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    """Yield the entries of a body: a title and the texts of its fields, each list item by itself."""
+    title, name, said = "", "", defaultdict[str, list[str]](list)
     for line in body.splitlines():
         if line.startswith("#"):
-            if fields:
-                yield title, fields
-            title, fields = line.lstrip("#").strip(), []
+            yield title, said
+            title, name, said = line.lstrip("#").strip(), "", defaultdict(list)
         elif field := _FIELD.match(line):
-            fields.append((field[1], field[2].strip()))
-        elif fields and line.strip():
+            name, text = field[1], field[2].strip()
+            said[name] += [text] if text else []
+        elif name and line.strip():
             step = _STEP.match(line)
-            fields.append((fields[-1][0], (step[1] if step else line).strip()))
-    if fields:
-        yield title, fields
+            said[name].append((step[1] if step else line).strip())
+    yield title, said
 
 
-def _learnt(title: str, fields: list[tuple[str, str]], task_type: str) -> dict[str, Any] | None:
+def _learnt(title: str, said: Mapping[str, list[str]], task_type: str) -> dict[str, Any] | None:
     """Return an entry as a skill: a procedure by its occasion, a warning by its symptom; None for anything else."""
-    said: dict[str, list[str]] = {}
-    for name, text in fields:
-        if text:
-            said.setdefault(name, []).append(text)
     when = " ".join(said.get("When to Apply") or said.get("Symptom") or ())
     if not when:
         return None
     steps = [(text, _TOOL.match(text)) for text in said.get("Steps", ())]
-    lesson = [" ".join(said[name]) for name in _LESSON if name in said]
+    lesson = [" ".join(said[name]) for name in _LESSON if said.get(name)]
     return {
         "task_type": task_type,
         "use_when": when if not title or normalise(title) == normalise(when) else f"{title}: {when}",

@@ -1,8 +1,4 @@
-"""Skills in folders of `SKILL.md` files, the format of Agent Skills, which Claude Code, Deep Agents and others read.
-
-await export_skills(memory, "ann", ".claude/skills")
-await import_skills(memory, "ann", ".claude/skills")
-"""
+"""Skills in folders of `SKILL.md` files, the format of Agent Skills, which Claude Code, Deep Agents and others read."""
 
 from __future__ import annotations
 
@@ -16,14 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from react_mem.errors import MemoryFull
-from react_mem.integrations.skills.skill_files import (
-    MAX_FILE_CHARS,
-    NAME,
-    agent_skill_names,
-    is_unedited,
-    read_agent_skill,
-    write_skill,
-)
+from react_mem.integrations.skills import skill_files
 from react_mem.memory import MemoryFacade, MemoryScope, Origin, Skill
 from react_mem.memory.records import KINDS, checked
 
@@ -56,10 +45,7 @@ async def take_in_skills(
     agent_id: str,
     dry_run: bool = False,
 ) -> SkillImport:
-    """Store skills for new occasions on probation; one for a known kind of task and occasion is skipped.
-
-    They are given with their places, such as a file's path, as `ProceduralMemoryStore.add_skill` takes them.
-    """
+    """Store skills, given with their places, for new occasions on probation; one for a known occasion is skipped."""
     known = {name for skill in await owned_skills(memory, user_id) for name in _names(skill)}
     taken: dict[str, str] = {}
     outcome = SkillImport()
@@ -142,10 +128,10 @@ def _write(folder: Path, skills: Sequence[Skill]) -> SkillFilesExport:
         raise ValueError(f"{folder} cannot be written: {error.strerror or error}") from error
     done = SkillFilesExport()
     kept = 0
-    names = agent_skill_names(skills)
+    names = skill_files.agent_skill_names(skills)
     for skill in skills:
         name = names[skill.id]
-        file, text = folder / name / NAME, write_skill(skill, name)
+        file, text = folder / name / skill_files.NAME, skill_files.write_skill(skill, name)
         try:
             if file.parent.is_symlink() or file.is_symlink():
                 raise ValueError("is a symbolic link, which is not followed")
@@ -153,11 +139,11 @@ def _write(folder: Path, skills: Sequence[Skill]) -> SkillFilesExport:
             if before == text:
                 kept += 1
                 continue
-            if before is not None and not is_unedited(before, skill.id):
+            if before is not None and not skill_files.is_unedited(before, skill.id):
                 raise ValueError("is there already, and is another's or was edited; rename or remove it")
             file.parent.mkdir(exist_ok=True)
             # whole, or not at all
-            unfinished = file.with_name(f".{NAME}.{secrets.token_hex(4)}")
+            unfinished = file.with_name(f".{skill_files.NAME}.{secrets.token_hex(4)}")
             unfinished.write_text(text, encoding="utf-8", newline="\n")
             unfinished.replace(file)
         except OSError as error:
@@ -182,7 +168,7 @@ def _read(where: Path) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, str]
             raise ValueError(f"has more than {MAX_FILES:,} skill files: import it in parts")
         place = file.relative_to(root).as_posix() if file != root else file.name
         try:
-            skills, is_cut = read_agent_skill(_text_of(file))
+            skills, is_cut = skill_files.read_agent_skill(_text_of(file))
         except OSError as error:
             skipped[place] = f"cannot be read: {error.strerror or error}"
         except ValueError as error:
@@ -200,7 +186,7 @@ def _files(root: Path) -> Iterator[Path]:
         # `os.walk` goes into no link; nobody knows whether it leads to skills, so that each is named
         yield from sorted(path for name in folders if (path := Path(folder, name)).is_symlink())
         folders.sort()
-        yield from (Path(folder, name) for name in sorted(files) if name.upper() == NAME.upper())
+        yield from (Path(folder, name) for name in sorted(files) if name.upper() == skill_files.NAME.upper())
 
 
 def _text_of(file: Path) -> str:
@@ -211,9 +197,9 @@ def _text_of(file: Path) -> str:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise ValueError("is no file")
         # a character has four bytes at most
-        data = stream.read(4 * MAX_FILE_CHARS + 1)
-    if len(data) > 4 * MAX_FILE_CHARS:
-        raise ValueError(f"has more than {MAX_FILE_CHARS:,} characters")
+        data = stream.read(4 * skill_files.MAX_FILE_CHARS + 1)
+    if len(data) > 4 * skill_files.MAX_FILE_CHARS:
+        raise ValueError(f"has more than {skill_files.MAX_FILE_CHARS:,} characters")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

@@ -32,7 +32,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import lowest
 from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Episode, Fact, Level, now
-from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
+from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy, Values
 
 # Countable regularities: facts with a common beginning, repeated goals with one outcome, repeated lessons.
 
@@ -46,10 +46,7 @@ _MARKS = " .!?;:,…。！？、，"
 
 @dataclass(frozen=True)
 class Drawn:
-    """Knowledge before it is a record: `proofs` and `against` count all memories for and against it.
-
-    `key` is its identity while the text changes; empty where the text is the identity.
-    """
+    """Knowledge before it is a record; `key` is its identity while the text changes, empty where the text is it."""
 
     form: Form
     about: str
@@ -238,10 +235,7 @@ async def read_memories(store: BaseStore, user_id: str) -> Memories:
 
 
 def groups(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
-    """Group memories with the same subject and a common word, the most frequent word first.
-
-    A memory without such a word is in no group; groups overlap at most by half.
-    """
+    """Group memories with the same subject and a common word, the most frequent word first; half may overlap."""
     by_word: defaultdict[tuple[str, str], list[Evidence]] = defaultdict(list)
     for one in evidence:
         for word in set(index_terms(one.text)):
@@ -372,7 +366,7 @@ class Consolidation(Strategy[Drawn]):
             lambda keys: {"groups": [*(key for key in seen if key in wanted), *keys]},
         )
 
-    async def merge(self, drafts: Sequence[Drawn], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
+    async def merge(self, drafts: Sequence[Drawn], there: Values, report: Report) -> list[Change]:
         """Redraw the counted knowledge, keep a model's while its sources hold, and drop the rest."""
         known = await load_knowledge(self.store, self.user_id)
         cited = {source for one in known.values() for source in one.source_ids}

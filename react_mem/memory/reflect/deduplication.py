@@ -33,7 +33,7 @@ from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import Fact, now
-from react_mem.memory.reflect.driver import Asked, Checked, D, Gathered, Report, Strategy
+from react_mem.memory.reflect.driver import Asked, Checked, D, Gathered, Report, Strategy, Values
 from react_mem.memory.store.owned import WHOLE
 
 # Questions about pairs, for deduplication and entity resolution: a model says which of them are two of the same.
@@ -111,9 +111,7 @@ class Deduplication(Strategy[Duplicate]):
         question = question_about("deduplicate_facts", shown, ["same"], named)
         return Gathered(questions=[Asked(question, ["pairs"])], noted=lambda keys: upto if keys else None)
 
-    async def merge(
-        self, drafts: Sequence[Duplicate], there: Mapping[str, dict[str, Any]], report: Report
-    ) -> list[Change]:
+    async def merge(self, drafts: Sequence[Duplicate], there: Values, report: Report) -> list[Change]:
         """Make one fact a wording of the other, unless either has changed meanwhile."""
         before = {id_: Fact.from_value(value) for id_, value in there.items()}
         needing = {id_ for fact in before.values() for id_ in fact.needed_by} - before.keys()
@@ -228,9 +226,7 @@ class EntityResolution(Strategy[Verdict]):
         asked = Asked(question, [_digest(pair) for pair in left])
         return Gathered(questions=[asked], noted=lambda keys: {"pairs": [*seen, *keys][-_KEPT:]} if keys else None)
 
-    async def merge(
-        self, drafts: Sequence[Verdict], there: Mapping[str, dict[str, Any]], report: Report
-    ) -> list[Change]:
+    async def merge(self, drafts: Sequence[Verdict], there: Values, report: Report) -> list[Change]:
         """Merge and split concepts, unless later merges or facts contradict."""
         if not drafts:
             return []
@@ -254,9 +250,7 @@ def _digest(pair: Candidate) -> str:
     return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
 
 
-async def _shown(
-    store: BaseStore, user_id: str, asked: Sequence[Candidate]
-) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+async def _shown(store: BaseStore, user_id: str, asked: Sequence[Candidate]) -> list[tuple[Any, Any]]:
     """Return the two sides of each pair for the prompt: the names, and the latest facts of each concept."""
     facts = {source for pair in asked for one in (pair.one, pair.other) for source in one.source_ids}
     found = await sources_of(store, user_id, facts, [MemoryScope.SEMANTIC])

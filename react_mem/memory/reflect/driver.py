@@ -10,7 +10,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from langgraph.store.base import BaseStore, PutOp
 
@@ -37,15 +37,8 @@ class Report:
     problem: str = ""
 
 
-class Draft(Protocol):
-    """A candidate record."""
-
-    @property
-    def source_ids(self) -> Sequence[str]:
-        """Ids of the source records; a draft with a forgotten source is dropped."""
-
-
-D = TypeVar("D", bound=Draft)
+Values = Mapping[str, dict[str, Any]]  # Records as stored, by id
+D = TypeVar("D")  # Candidate records, with `source_ids`: one with a forgotten source is dropped
 
 
 @dataclass(frozen=True)
@@ -80,28 +73,20 @@ class Strategy(ABC, Generic[D]):
 
     store: BaseStore
     user_id: str
-    note_key: ClassVar[str]
-    """Key of the progress note in the user's bookkeeping."""
-    sources: ClassVar[Sequence[MemoryScope]] = ()
-    """Scopes of the drafts' source records."""
+    note_key: ClassVar[str]  # of the progress note in the user's bookkeeping
+    sources: ClassVar[Sequence[MemoryScope]] = ()  # scopes of the drafts' source records
 
     @abstractmethod
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[D]:
         """Return the drafts and questions of a run, given the progress note of earlier runs."""
 
     @abstractmethod
-    async def merge(self, drafts: Sequence[D], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
-        """Return the changes of drafts whose sources are all `there`; the report takes the texts that change.
-
-        Called again, with fresh sources, if the transaction is retried.
-        """
+    async def merge(self, drafts: Sequence[D], there: Values, report: Report) -> list[Change]:
+        """Return the changes of drafts whose sources are all `there`; called again if the transaction is retried."""
 
 
 async def run(strategy: Strategy[D], asker: Asker | None = None) -> Report:
-    """Reflect once. Idempotent: without new material nothing changes and no model is asked.
-
-    Safe for concurrent workers. A failing model only costs the drafts that need it.
-    """
+    """Reflect once. Idempotent, and safe for concurrent workers; a failing model only costs the drafts that need it."""
     store, user_id, key = strategy.store, strategy.user_id, strategy.note_key
 
     async def note() -> Mapping[str, Any]:
@@ -109,7 +94,8 @@ async def run(strategy: Strategy[D], asker: Asker | None = None) -> Report:
         return item.value if item is not None else {}
 
     gathered = await strategy.gather(await note(), asker)
-    drafts, keys, asked = list(gathered.found), list[str](), Report()
+    drafts: list[Any] = [*gathered.found]
+    keys, asked = list[str](), Report()
     if asker is not None:
         await _ask(asker, gathered.questions[:MAX_CALLS], drafts, keys, asked)
     looked_at = gathered.noted(keys)

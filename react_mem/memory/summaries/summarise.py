@@ -23,7 +23,7 @@ from react_mem.memory.llm.calls import is_broken_off, said_in, say, without_retr
 from react_mem.memory.model.policy import SummarySettings
 from react_mem.memory.model.records import SummaryLevel
 from react_mem.memory.summaries.sources import MADE_BY, MASTER, Source, bounded, extract_sentences, rendered, shortened
-from react_mem.memory.telemetry.model_calls import model_name
+from react_mem.memory.telemetry.emit import model_name
 from react_mem.prompts import load_prompt
 
 # A model's answer -> a summary: without thoughts, labels, marks of layout and everything else that is no summary.

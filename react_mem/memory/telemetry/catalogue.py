@@ -23,12 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.:/@+-]{1,64}")
 
 @dataclass(frozen=True)
 class Choice:
-    """A label with a closed set of values, separated by spaces.
-
-    >>> direction = Choice("direction", "input output")
-    >>> direction.admit("input"), direction.admit("my secret")
-    ('input', 'other')
-    """
+    """A label with a closed set of values, separated by spaces."""
 
     name: str
     values: str
@@ -40,11 +35,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Name:
-    """A label for names that are set by code or configuration, such as a model's: short and few.
-
-    >>> Name("model").admit("gpt-4o-mini"), Name("model").admit("what did I say yesterday?")
-    ('gpt-4o-mini', 'other')
-    """
+    """A label for names that are set by code or configuration, such as a model's: short and few."""
 
     name: str
     _known: set[str] = field(default_factory=set, compare=False, repr=False)
@@ -75,10 +66,7 @@ class Metric(Enum):
 
 
 class Instrument:
-    """One instrument; its name is without the prefix, its unit as UCUM writes it, with remarks in braces.
-
-    `buckets` are the upper ends of a histogram's buckets.
-    """
+    """One instrument; its unit as UCUM writes it, with remarks in braces, and the upper ends of its buckets."""
 
     def __init__(
         self, kind: Metric, name: str, unit: str, description: str, *labels: Label, buckets: tuple[float, ...] = ()
@@ -133,11 +121,7 @@ OPERATIONS = (
     MeasuredSpan("embedding", "One call of the embedding model.", _MODEL, _INPUT, numbers="texts"),
     MeasuredSpan("model", "One call of a chat model.", PURPOSE, _MODEL, numbers="input_tokens output_tokens"),
     MeasuredSpan("tool", "One call of a tool.", Name("tool")),
-    MeasuredSpan(
-        "extraction",
-        "Drawing from the turns that wait: a model call, checks, one write.",
-        numbers="calls stored waiting",
-    ),
+    MeasuredSpan("extraction", "Drawing from the turns that wait, in one call.", numbers="calls stored waiting"),
     MeasuredSpan("background", "One piece of work behind the turns."),
     MeasuredSpan("summary", "Making one summary, its checks included.", _LEVEL, numbers="covers"),
     MeasuredSpan("web_search", "One search of the web, all engines and pages included.", numbers="pages"),
@@ -148,62 +132,32 @@ OPERATIONS = (
     MeasuredSpan("switch", "Choosing the tools of a turn.", numbers="tools selected"),
 )
 
+_PARTS = (
+    "database vector lexical window speaker time reranker store extraction forgetting model summary "
+    "web_search web_engine context switching task_graph thread quota cards"
+)
+_QUOTA = Choice("quota", "messages_a_day model_calls_a_day memories bytes")
+_FEEDBACK = Choice("verdict", "up down withdrawn"), Choice("key", "user user_score thumbs correctness helpfulness")
+_DECIDED = Choice("decided_by", "keywords model default off error"), Choice("searched", "yes no")
+_REASON = Choice("reason", "address scheme size time type status empty redirects network")
+_MADE = Choice("outcome", "good redone flawed extractive failed")
+_GUARDS = Choice("guards", "model web_engine embedder")
+_FAILURE = Choice("failure", "requests connections lost")
+_OPERATION = Choice("operation", " ".join(operation.name for operation in OPERATIONS))
+
 INSTRUMENTS = (
-    counter(
-        "errors",
-        "{error}",
-        "Operations that failed, by the class of the exception.",
-        Choice("operation", " ".join(operation.name for operation in OPERATIONS)),
-        ERROR_TYPE,
-    ),
-    counter(
-        "audit.dropped", "{entry}", "Entries of the audit log that could not be kept until the database took them."
-    ),
-    counter(
-        "degradations",
-        "{degradation}",
-        "What a turn had to do without, and did.",
-        Choice(
-            "part",
-            "database vector lexical window speaker time reranker store extraction forgetting model summary "
-            "web_search web_engine context switching task_graph thread quota cards",
-        ),
-    ),
-    counter(
-        "quota.refused",
-        "{refusal}",
-        "Model calls and turns that were refused because a user had used up a quota, and turns that were not stored.",
-        Choice("quota", "messages_a_day model_calls_a_day memories bytes"),
-    ),
+    counter("errors", "{error}", "Failed operations, by the class of the exception.", _OPERATION, ERROR_TYPE),
+    counter("audit.dropped", "{entry}", "Entries of the audit log that were not kept until the database took them."),
+    counter("degradations", "{degradation}", "What a turn had to do without, and did.", Choice("part", _PARTS)),
+    counter("quota.refused", "{refusal}", "Model calls and turns refused, and turns not stored, by quota.", _QUOTA),
     counter("turns", "{turn}", "Turns that were answered."),
     histogram("turn.tokens", "{token}", "Tokens of one turn's answer.", _DIRECTION, buckets=_TOKENS),
     histogram("turn.model_calls", "{call}", "Model calls of one turn's answer.", buckets=_COUNTS),
     counter("model.tokens", "{token}", "Tokens, as the provider counts them.", PURPOSE, _MODEL, _DIRECTION),
-    counter(
-        "feedback",
-        "{feedback}",
-        "Verdicts of users on answers, by whether they found them good, and under which key.",
-        Choice("verdict", "up down withdrawn"),
-        Choice("key", "user user_score thumbs correctness helpfulness"),
-    ),
-    histogram(
-        "user.satisfaction",
-        "1",
-        "1 for an answer that a user found good, 0 for one they found bad; its mean is the share of satisfied users.",
-        buckets=(0, 1),
-    ),
-    histogram(
-        "read.similarity",
-        "1",
-        "How similar to the question a memory in the prompt is, calibrated, from 0 to 1.",
-        buckets=_SHARES,
-    ),
-    histogram(
-        "read.relevance",
-        "1",
-        "Score of a memory in the prompt as a share of that of the best of its scope.",
-        buckets=_SHARES,
-    ),
+    counter("feedback", "{feedback}", "Verdicts of users on answers, and under which key.", *_FEEDBACK),
+    histogram("user.satisfaction", "1", "1 for an answer found good, 0 for one found bad.", buckets=(0, 1)),
+    histogram("read.similarity", "1", "Calibrated similarity of a memory in the prompt, from 0 to 1.", buckets=_SHARES),
+    histogram("read.relevance", "1", "Score of a memory in the prompt, as a share of the best one's.", buckets=_SHARES),
     histogram("read.results", "{memory}", "Memories that one read found.", buckets=_COUNTS),
     counter("retrieved", "{memory}", "Memories that were found, by what they are.", _SOURCE),
     counter("embedding.texts", "{text}", "Texts that were embedded.", _MODEL, _INPUT),
@@ -211,65 +165,23 @@ INSTRUMENTS = (
     counter(
         "extraction.changes", "{memory}", "What extraction did.", Choice("change", "stored retired rejected parked")
     ),
-    histogram(
-        "summary.quality", "1", "How much of what must be in a summary is in it, from 0 to 1.", _LEVEL, buckets=_SHARES
-    ),
-    counter(
-        "summaries",
-        "{summary}",
-        "Summaries that were made.",
-        _LEVEL,
-        Choice("outcome", "good redone flawed extractive failed"),
-    ),
-    counter(
-        "web_search.decisions",
-        "{decision}",
-        "Whether a question was taken to the web, and what decided it.",
-        Choice("decided_by", "keywords model default off error"),
-        Choice("searched", "yes no"),
-    ),
-    counter(
-        "cache.lookups",
-        "{lookup}",
-        "What was looked up in a cache: vectors of questions and of texts, web pages.",
-        _CACHE,
-        _HIT,
-    ),
+    histogram("summary.quality", "1", "Share of what must be in a summary that is in it.", _LEVEL, buckets=_SHARES),
+    counter("summaries", "{summary}", "Summaries that were made.", _LEVEL, _MADE),
+    counter("web_search.decisions", "{decision}", "Whether a question was taken to the web, and by what.", *_DECIDED),
+    counter("cache.lookups", "{lookup}", "Lookups in caches of vectors, searches and web pages.", _CACHE, _HIT),
     gauge("cache.bytes", "By", "Bytes of what a cache holds.", _CACHE),
     counter("web_search.cache", "{lookup}", "Searches, by whether they were cached.", _HIT),
-    counter(
-        "web_page.refused",
-        "{page}",
-        "Pages that were not read, and why.",
-        Choice("reason", "address scheme size time type status empty redirects network"),
-    ),
+    counter("web_page.refused", "{page}", "Pages that were not read, and why.", _REASON),
     histogram("context.tokens", "{token}", "Tokens of a prompt's section.", _SECTION, buckets=_TOKENS),
     histogram("context.utilization", "1", "How much of the model's window a section takes.", _SECTION, buckets=_SHARES),
     counter("context.dropped", "{item}", "What a prompt had no room for.", _SECTION),
-    gauge(
-        "breaker.open",
-        "1",
-        "1 while calls are held back because the last ones failed, else 0.",
-        Choice("guards", "model web_engine embedder"),
-        Name("name"),
-    ),
+    gauge("breaker.open", "1", "1 while calls are held back because the last ones failed.", _GUARDS, Name("name")),
     gauge("pool.connections", "{connection}", "Connections to the database.", Choice("state", "idle used")),
     gauge("pool.limit", "{connection}", "Connections to the database, at most."),
     gauge("pool.waiting", "{request}", "Requests that wait for a connection."),
     gauge("pool.row_security", "1", "1 if the database shows a statement the rows of its owners alone, else 0."),
-    gauge(
-        "pool.failures",
-        "{failure}",
-        "Since the start of the pool: requests that got no connection in time, connections that could not be made or "
-        "were found dead.",
-        Choice("failure", "requests connections lost"),
-    ),
-    counter(
-        "owner_index.reads",
-        "{read}",
-        "Reads of an owner's index, by what they took from the database: nothing, what changed, or all of it.",
-        Choice("outcome", "hit delta load"),
-    ),
+    gauge("pool.failures", "{failure}", "Requests without a connection in time, and failed or dead ones.", _FAILURE),
+    counter("owner_index.reads", "{read}", "Reads of an owner's index.", Choice("outcome", "hit delta load")),
     counter("owner_index.evictions", "{owner}", "Indexes of owners that went for want of room."),
     gauge("owner_index.bytes", "By", "Bytes of the owners' indexes at hand."),
     gauge("owner_index.owners", "{owner}", "Owners whose indexes are at hand."),

@@ -160,7 +160,7 @@ def test_the_page_of_the_buyer_shows_what_its_script_prints(
 
 
 async def test_the_buyer_reads_what_its_flow_says_and_logs_what_its_steps_took(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("react_mem.memory.telemetry.model_calls.calc_price", costing(8))
+    monkeypatch.setattr("react_mem.memory.telemetry.emit.calc_price", costing(8))
     policy = load_agent_config(FLOW).policy(FLOW)
     assert (policy.recall.semantic, policy.recall.max_docs, policy.recall.max_skills) == (True, 8, 5)
     store = in_memory()

@@ -17,12 +17,12 @@ from langgraph.store.memory import InMemoryStore
 from psycopg import OperationalError
 
 from react_mem import OpenAgentMemory
-from react_mem.integrations.coding_hooks import hook_context
+from react_mem.integrations.coding_hooks import transcripts as hook_context
 from react_mem.integrations.coding_hooks.coding_session import CodingSession, HookEvents, NotKeptError
 from react_mem.integrations.coding_hooks.hook_client import _owe
-from react_mem.integrations.coding_hooks.hook_context import ToldEvent
 from react_mem.integrations.coding_hooks.hook_place import HookPlace, place_of
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed, owe, owed_from
+from react_mem.integrations.coding_hooks.transcripts import ToldEvent
 from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.context import count_tokens
 from react_mem.memory.store.postgres import MemoryStore

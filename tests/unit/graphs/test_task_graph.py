@@ -113,24 +113,10 @@ async def test_what_may_prove_a_step_is_read_off_the_event_loop(monkeypatch: pyt
         threads.append(threading.get_ident())
         return proven(*args)
 
-    monkeypatch.setattr("react_mem.memory.reflect.tasks.turn_tasks.proven", noting)
+    monkeypatch.setattr("react_mem.memory.reflect.tasks.planning.proven", noting)
     await begun(memory_store())
     assert len(threads) == 1
     assert threads[0] != threading.get_ident()
-
-
-@pytest.mark.parametrize("steps", [TRIP["steps"], []], ids=["with its steps", "without steps"])
-async def test_a_request_without_its_words_goes_on_with_it_where_the_model_says_so(steps: list[Any]) -> None:
-    store = memory_store()
-    await begun(store)
-    before = await kept(store, "task")
-    small = planner({**TRIP, "goes_on": True, "steps": steps})
-    model = ScriptedModel(script=["Shall I book it?"])
-    seen = await events(agent(model, small, store), "what's next?", name="2")
-    assert "A trip to Hue" in small.prompts[0][-1].text
-    assert "[now] Book the flight" in model.prompts[0][-1].text
-    assert statuses(tasks(seen)[-1]) == ["done", "pending", "pending"]
-    assert [task["id"] for task in await kept(store, "task")] == [task["id"] for task in before]
 
 
 @pytest.mark.parametrize("goes_on", [True, False])
@@ -231,16 +217,13 @@ async def test_what_was_forgotten_stays_so_in_the_middle_of_a_turn() -> None:
     assert (await kept(store), await kept(store, "task")) == ([], [])
 
 
-async def test_the_model_is_asked_again_after_some_steps_and_for_no_new_goal() -> None:
-    told = {**TRIP["steps"][2], "status": "done", "proof": "VN123 at 9:00"}
-    booked = {**TRIP["steps"][1], "status": "done", "proof": "VN123 at 9:00"}
-    small = planner(TRIP, {**TRIP, "goes_on": True, "steps": [booked, told]})
+async def test_the_model_is_asked_once_however_many_steps_are_taken() -> None:
+    small = planner(TRIP)
     rounds = [calls(("search", {"query": f"part {n}"})) for n in range(6)]
     model = ScriptedModel(script=[*rounds, "Here."])
     seen = await events(agent(model, small, memory_store()), "Plan a trip to Hue")
-    assert len(small.prompts) == 2
-    assert "search({" in small.prompts[1][-1].text
-    assert statuses(tasks(seen)[-1]) == ["done", "pending", "done"]
+    assert len(small.prompts) == 1
+    assert statuses(tasks(seen)[-1]) == ["done", "pending", "pending"]
 
 
 async def test_a_milestone_is_linked_to_the_steps_that_were_taken() -> None:

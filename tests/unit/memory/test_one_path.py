@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from react_mem.memory.model.operations import EpisodeDraft, Extraction, ProfileC
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.reflect.skills.skill_drafts import read_experience
-from react_mem.memory.reflect.tasks.task_store import KeptTask, Step, TaskGraph, TaskKeeper
+from react_mem.memory.reflect.tasks.task_store import Step, TaskGraph, TaskKeeper
 from react_mem.memory.scopes import episodic, experience
 from react_mem.memory.scopes.dialog import DialogMemoryStore
 from react_mem.memory.scopes.procedural import ProceduralMemoryStore
@@ -102,9 +103,9 @@ TRIP = TaskGraph("a trip", (Step("1", "book a hotel"), Step("2", "buy a ticket",
 async def task_kept(memory: MemoryFacade, *, failed: bool = True) -> None:
     """Keep a task as the graph does, its first step failed."""
     keeper = TaskKeeper(memory.state, **ANN)
-    await keeper.save(KeptTask("t1", TRIP), ASKED, new=True)
+    await keeper.save(replace(TRIP, id="t1"), ASKED, new=True)
     if failed:
-        await keeper.save(KeptTask("t1", TRIP.marked("1", "failed", "no room")), ASKED)
+        await keeper.save(replace(TRIP.marked("1", "failed", "no room"), id="t1"), ASKED)
 
 
 async def step_noted(memory: MemoryFacade) -> None:

@@ -156,7 +156,7 @@ class TestModels:
 
         assert telemetry.cost_of(answer("gpt-4.1-mini-2025-04-14")) > 0
         assert telemetry.cost_of(answer("nobody-knows-me")) is None
-        monkeypatch.setattr("react_mem.memory.telemetry.model_calls._PRICED", False)  # without the extra
+        monkeypatch.setattr("react_mem.memory.telemetry.emit._PRICED", False)  # without the extra
         assert telemetry.cost_of(answer("gpt-4.1-mini-2025-04-14")) is None
 
     def test_a_turn_adds_up_its_calls(self, heard: Heard) -> None:

@@ -209,6 +209,9 @@ def test_a_call_does_the_step_that_it_speaks_of() -> None:
         ("Pick it up where we stopped yesterday", True),
         ("tiep tuc cong viec lan truoc", True),
         ("Hôm qua mình dừng lại ở đâu nhỉ, làm tiếp nhé", True),
+        ("请继续上次的任务", True),
+        ("昨日の仕事の続きをお願いします", True),
+        ("My knee continues to hurt", False),
         ("continue with the report", False),
         ("I stopped smoking", False),
         ("What should I cook?", False),
@@ -225,4 +228,6 @@ def test_which_task_is_meant() -> None:
     assert meant("Let's continue with the yearly report", goals) == 1
     assert meant("book the trip to Rome", goals) == 2
     assert meant("what is the capital of France?", goals) is None
+    assert meant("continue where we stopped", goals) == 0
+    assert meant("continue the story", goals) is None
     assert meant("continue", []) is None

@@ -100,28 +100,14 @@ class ProcedureWording:
     preferences: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Findings:
-    """The procedures in the turns for one kind of task, before wording."""
-
-    task_type: str
-    procedures: Sequence[Procedure]
-
-
-def find(traces: Sequence[Trace], tools: Collection[str]) -> list[Findings]:
-    """Find procedures by kind of task; those with other tools than the agent's are dropped.
-
-    Compute only: hundreds of turns, the oldest first, take a tenth of a second.
-    """
+def find(traces: Sequence[Trace], tools: Collection[str]) -> dict[str, list[Procedure]]:
+    """Find procedures, by kind of task, with the agent's tools alone. Compute only: it may take a tenth of a second."""
     kinds: defaultdict[str, list[Trace]] = defaultdict(list)
     for trace in traces:
         kinds[trace.task_type].append(trace)
-    found = []
-    for task_type, turns in kinds.items():
-        # turns without a kind have only their tools in common, and one tool in common is nothing
-        shared = procedures(turns, shortest=1 if task_type else 2)
-        found.append(Findings(task_type, [one for one in shared if set(one.tools) <= set(tools)]))
-    return found
+    # turns without a kind have only their tools in common, and one tool in common is nothing
+    found = {kind: procedures(turns, shortest=1 if kind else 2) for kind, turns in kinds.items()}
+    return {kind: [one for one in shared if set(one.tools) <= set(tools)] for kind, shared in found.items()}
 
 
 def distil(
@@ -152,9 +138,8 @@ def _procedure(
     if wording is not None:
         when = wording.use_when if passes("use_when", wording.use_when) else when
         if len(wording.actions) == len(tools):
-            does = tuple(
-                own if passes("action", own) else plain for own, plain in zip(wording.actions, does, strict=True)
-            )
+            pairs = zip(wording.actions, does, strict=True)
+            does = tuple(own if passes("action", own) else plain for own, plain in pairs)
         else:
             refused.append(f"actions: {len(wording.actions)} for {len(tools)} tools")
         preferences = tuple(text for text in wording.preferences if passes("preference", text))[:_MAX_PREFERENCES]

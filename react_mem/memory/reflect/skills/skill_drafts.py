@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +43,7 @@ class Trace(LoggedTurn):
     def done(self) -> tuple[StepExperience, ...]:
         """The successful steps; of immediate repetitions only the last."""
         well = [step for step in self.steps if step.success]
-        return tuple(
-            step for place, step in enumerate(well) if place + 1 == len(well) or well[place + 1].tool != step.tool
-        )
+        return tuple([*same][-1] for _, same in groupby(well, attrgetter("tool")))
 
     @cached_property
     def tools(self) -> tuple[str, ...]:
@@ -59,12 +59,8 @@ class Trace(LoggedTurn):
     @cached_property
     def values(self) -> frozenset[tuple[str, ...]]:
         """The arguments' values, each as its words."""
-        return frozenset(
-            words
-            for step in self.steps
-            for value in values(step.input)
-            if (words := tuple(index_terms(value))) and value
-        )
+        given = (tuple(index_terms(value)) for step in self.steps for value in values(step.input))
+        return frozenset(filter(None, given))
 
     def covers(self, tools: Sequence[str]) -> bool:
         """Return true if these tools succeeded in this order, possibly with others between."""
@@ -79,22 +75,14 @@ async def read_experience(memory: MemoryFacade, user_id: str, agent_id: str) -> 
 
 
 def match(wanted: Sequence[str], done: Sequence[str]) -> list[int] | None:
-    """Return the positions of a subsequence; None if it is not one.
-
-    >>> match("ac", "abc"), match("ca", "abc")
-    ([0, 2], None)
-    """
+    """Return the positions of a subsequence; None if it is not one."""
     left = enumerate(done)
     places = [next((place for place, other in left if other == one), -1) for one in wanted]
     return None if -1 in places else places
 
 
 def values(given: Any) -> Iterator[str]:
-    """Yield the values of a tool's arguments as text.
-
-    >>> list(values({"what": "tea", "how": {"many": 20, "hot": True}, "for": ["Ann"]}))
-    ['tea', '20', 'Ann']
-    """
+    """Yield the values of a tool's arguments as text."""
     open_ = [given]
     for _ in range(_MAX_VALUES):
         if not open_:
@@ -109,11 +97,7 @@ def values(given: Any) -> Iterator[str]:
 
 
 def plain_words(text: str) -> list[str]:
-    """Return the words of a text as written.
-
-    >>> plain_words("Order Ann's kettle, please")
-    ['Order', "Ann's", 'kettle', 'please']
-    """
+    """Return the words of a text as written."""
     return _WORD.findall(text)
 
 
@@ -165,18 +149,13 @@ def procedures(traces: Iterable[Trace], *, shortest: int) -> list[Procedure]:
         # where all of them do the same, parting them further finds nothing
         if rest:
             _, parting = max(rest)
-            open_ += [
-                [turn for turn in turns if parting not in _steps(turn)],
-                [turn for turn in turns if parting in _steps(turn)],
-            ]
+            without = [turn for turn in turns if parting not in _steps(turn)]
+            open_ += [without, [turn for turn in turns if parting in _steps(turn)]]
     return sorted(found, key=lambda one: (-len(one.traces), one.tools))
 
 
 def _in_order(shared: Iterable[_Step], turns: Sequence[Trace]) -> Procedure | None:
-    """Return the steps that have one order in nearly all turns; None for none.
-
-    The step that agrees least goes first: a step of the procedure disagrees with detours only, a detour with all steps.
-    """
+    """Return the steps that have one order in nearly all turns, without those that agree least; None for none."""
     wanted = set(shared)
     places = [{step: place for place, step in enumerate(_steps(turn))} for turn in turns]
     before = {

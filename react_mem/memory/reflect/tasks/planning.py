@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
@@ -33,30 +32,16 @@ _STATUSES = frozenset(get_args(TaskStatus))
 
 @dataclass(frozen=True)
 class Plan:
-    """A usable plan; its graph has no steps where the request needs none.
-
-    Args:
-        goes_on: True if it continues the known task.
-        repairs: Descriptions of the dropped errors.
-        proofs: Quoted proof of completion by step id.
-    """
+    """A usable plan; its graph has no steps where the request needs none."""
 
     graph: TaskGraph
-    goes_on: bool = False
-    repairs: tuple[str, ...] = ()
-    proofs: Mapping[str, str] = field(default_factory=dict)
+    goes_on: bool = False  # with the known task
+    repairs: tuple[str, ...] = ()  # of errors that were dropped
+    proofs: Mapping[str, str] = field(default_factory=dict)  # quotes by step id
 
 
 def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
-    """Read a model's plan, repaired where that is safe; steps that say the same become one.
-
-    Raises:
-        InvalidOutput: If it is no plan.
-
-    >>> plan = parse({"goal": "tea", "steps": [{"id": 1, "description": "boil water", "depends_on": [7]}]})
-    >>> plan.graph.steps[0].depends_on, plan.repairs
-    ((), ('step 1 depends on 7, which there is not',))
-    """
+    """Read a model's plan, repaired where that is safe; steps that say the same become one. Else InvalidOutput."""
     rows = answer.get("steps")
     if not isinstance(rows, list):
         raise InvalidOutput("the model's answer is not a plan: it has no steps", as_json(answer))
@@ -112,13 +97,6 @@ def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
     return Plan(graph, answer.get("goes_on") is True, (*repairs, *dropped), proofs)
 
 
-def continues(plan: Plan, task: TaskGraph) -> bool:
-    """Return true if a plan says that it continues this task and repeats its goal or a step."""
-    known = {normalise(task.goal), *(normalise(step.description) for step in task.steps)}
-    said = {normalise(plan.graph.goal), *(normalise(step.description) for step in plan.graph.steps)}
-    return plan.goes_on and (not plan.graph.steps or not known.isdisjoint(said))
-
-
 def _name(value: Any) -> str:
     return _NO_ID.sub("_", str(value).strip())[:_MAX_ID] if isinstance(value, str | int) else ""
 
@@ -133,34 +111,23 @@ def _line(value: Any) -> str:
 _MAX_REQUEST = 2_000
 _MAX_SAID = 400
 SAID = 6  # Messages before the request in the prompt
-_MAX_DONE = 200
+_MAX_TOOL = 200
 
 
 def plan_of(
-    tools: Mapping[str, str],
-    thread: Sequence[BaseMessage],
-    request: str,
-    known: TaskGraph | None,
-    done: Sequence[Mapping[str, Any]] = (),
+    tools: Mapping[str, str], thread: Sequence[BaseMessage], request: str, known: TaskGraph | None
 ) -> ModelQuestion[Plan]:
-    """Return the question for the plan of a request, after the messages and steps before it."""
+    """Return the question for the plan of a request, after the messages before it."""
     task = [{"goal": known.goal}, *known.to_json()["steps"]] if known is not None else []
     blocks = {
-        "tools": [f"{name}: {flat(what, _MAX_DONE)}" for name, what in tools.items()],
+        "tools": [f"{name}: {flat(what, _MAX_TOOL)}" for name, what in tools.items()],
         "task": [row(one)[:_MAX_REQUEST] for one in task],
         "conversation": [f"{m.type}: {flat(text_of(m), _MAX_SAID)}" for m in thread[-SAID:] if text_of(m).strip()],
-        "done": [_deed(step) for step in done],
         "request": [flat(request, _MAX_REQUEST)],
     }
     data = "\n".join(block(tag, lines) for tag, lines in blocks.items())
     fields = {"max_steps": MAX_STEPS}
     return ModelQuestion("task_graph", data, _schema(list(tools)), partial(parse, tools=tools), fields)
-
-
-def _deed(step: Mapping[str, Any]) -> str:
-    result = f"error: {step['error']}" if step["error"] else str(step["observation"])
-    call = f"{step['action']}({json.dumps(step['arguments'], ensure_ascii=False, default=str)})"
-    return f"{flat(call, _MAX_DONE)} -> {flat(result, _MAX_DONE)}"
 
 
 def _schema(tools: Sequence[str]) -> dict[str, Any]:
@@ -173,11 +140,8 @@ def _schema(tools: Sequence[str]) -> dict[str, Any]:
         "status": {"type": "string", "enum": ["pending", "done", "failed", "skipped"]},
         "proof": text,
     }
-    plan = {
-        "goes_on": {"type": "boolean"},
-        "goal": text,
-        "steps": {"type": "array", "items": object_schema(step), "maxItems": MAX_STEPS},
-    }
+    steps = {"type": "array", "items": object_schema(step), "maxItems": MAX_STEPS}
+    plan = {"goes_on": {"type": "boolean"}, "goal": text, "steps": steps}
     return object_schema(plan, "plan", "The steps of what the user wants.")
 
 

@@ -6,8 +6,9 @@ A task is forgotten with the message that set it, and a step with the message th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from react_mem.memory.language.folding import fold, normalise
@@ -28,31 +29,13 @@ _MIN_ALIKE = 0.6
 
 
 def asks_to_go_on(request: str) -> bool:
-    """Return true if a request asks to continue and nothing else.
-
-    >>> asks_to_go_on("Continue where we stopped, please.")
-    True
-    >>> asks_to_go_on("Tiếp tục việc đang dở nhé")
-    True
-    >>> asks_to_go_on("请继续上次的任务"), asks_to_go_on("昨日の仕事の続きをお願いします")
-    (True, True)
-    >>> asks_to_go_on("My knee continues to hurt")
-    False
-    """
+    """Return true if a request asks to continue and nothing else."""
     asks, said = _read(request)
     return asks and not said
 
 
 def meant(request: str, goals: Sequence[str]) -> int | None:
-    """Return the index of the goal that a request asks to continue, None for none; the latest goal first.
-
-    >>> meant("continue where we stopped", ["book a trip to Hue", "write a report"])
-    0
-    >>> meant("continue with the report", ["book a trip to Hue", "write a report"])
-    1
-    >>> meant("continue the story", ["book a trip to Hue"]) is None
-    True
-    """
+    """Return the index of the goal that a request asks to continue, None for none; the latest goal first."""
     if not goals:
         return None
     asks, said = _read(request)
@@ -100,6 +83,7 @@ class TaskGraph:
 
     goal: str
     steps: tuple[Step, ...] = ()
+    id: str = ""  # of its record
 
     @property
     def is_over(self) -> bool:
@@ -109,26 +93,9 @@ class TaskGraph:
         return next((step for step in self.steps if step.id == id_), None)
 
     def frontier(self) -> tuple[Step, ...]:
-        """Return the open steps with all dependencies over; a failed step can be retried.
-
-        >>> task = TaskGraph("trip", (Step("1", "find a flight"), Step("2", "book it", ("1",))))
-        >>> [step.id for step in task.frontier()]
-        ['1']
-        """
+        """Return the open steps with all dependencies over; a failed step can be retried."""
         over = {step.id for step in self.steps if step.is_over}
         return tuple(step for step in self.steps if not step.is_over and over.issuperset(step.depends_on))
-
-    def needed_by(self, ids: Iterable[str]) -> list[Step]:
-        """Return the direct and indirect dependencies of these steps, the nearest first."""
-        known = {step.id: step for step in self.steps}
-        seen = dict.fromkeys(ids)
-        level = list(seen)
-        found: list[Step] = []
-        while level:
-            level = list(dict.fromkeys(d for id_ in level for d in known[id_].depends_on if d not in seen))
-            seen |= dict.fromkeys(level)
-            found += [known[id_] for id_ in level]
-        return found
 
     def marked(self, id_: str, status: TaskStatus, error: str = "") -> TaskGraph:
         """Return the graph with a new status of a step; a done step stays done."""
@@ -163,10 +130,13 @@ def woven(goal: str, steps: Sequence[Step]) -> tuple[TaskGraph, list[str]]:
                 repairs.append(f"step {step.id} depends on {before}, which there is not")
             elif before == step.id:
                 repairs.append(f"step {step.id} depends on itself")
-            elif _reaches(kept, before, step.id):
-                repairs.append(f"steps {step.id} and {before} depend on each other")
             else:
                 kept[step.id].append(before)
+                try:
+                    TopologicalSorter(kept).prepare()
+                except CycleError:
+                    kept[step.id].remove(before)
+                    repairs.append(f"steps {step.id} and {before} depend on each other")
     return TaskGraph(goal, tuple(replace(step, depends_on=tuple(kept[step.id])) for step in steps)), repairs
 
 
@@ -191,7 +161,7 @@ def merge(old: TaskGraph, new: TaskGraph) -> TaskGraph:
             order.append(names[step.id])
     said = {names[step.id]: step for step in new.steps if step.id in names}
     steps = [_updated(id_, known.get(id_), said.get(id_), names) for id_ in order]
-    return woven(old.goal or new.goal, steps)[0]
+    return replace(woven(old.goal or new.goal, steps)[0], id=old.id)
 
 
 def _updated(id_: str, old: Step | None, new: Step | None, names: Mapping[str, str]) -> Step:
@@ -204,22 +174,7 @@ def _updated(id_: str, old: Step | None, new: Step | None, names: Mapping[str, s
     return replace(new, status=old.status, error=old.error) if old is not None and new.status == "pending" else new
 
 
-def _reaches(edges: Mapping[str, Sequence[str]], start: str, end: str) -> bool:
-    seen, left = {start}, [start]
-    while left:
-        new = {*edges[left.pop()]} - seen
-        seen |= new
-        left += new
-    return end in seen
-
-
 _MAX_OPEN = 50  # Unfinished tasks that are searched; older ones count as abandoned
-
-
-@dataclass(frozen=True)
-class KeptTask:
-    id: str
-    graph: TaskGraph
 
 
 @dataclass(frozen=True)
@@ -231,67 +186,52 @@ class TaskKeeper:
     session_id: str
     agent_id: str
 
-    async def find(self, request: str) -> KeptTask | None:
+    async def find(self, request: str) -> TaskGraph | None:
         """Return the unfinished task that a request asks to continue."""
-        tasks = await self._unfinished()
+        tasks = await self.state.open_tasks(self.user_id, self.agent_id, _MAX_OPEN)
+        tasks = sorted(tasks, key=lambda task: (task.session_id == self.session_id, task.worked_at), reverse=True)
         place = meant(request, [task.text for task in tasks])
-        return await self._left(tasks[place]) if place is not None else None
+        if place is None:
+            return None
+        kept = _kept(tasks[place], await self.state.steps_of(self.user_id, tasks[place]))
+        # what was left to do may have been forgotten
+        return None if kept.is_over else kept
 
-    async def latest(self) -> KeptTask | None:
-        """Return the latest unfinished task, preferring this conversation."""
-        tasks = await self._unfinished()
-        return await self._left(tasks[0]) if tasks else None
-
-    async def load(self, task_id: str) -> KeptTask | None:
+    async def load(self, task_id: str) -> TaskGraph | None:
         task, steps = await self.state.task(self.user_id, task_id)
         return _kept(task, steps) if task is not None else None
 
-    async def save(self, task: KeptTask, source_id: str, *, new: bool = False) -> dict[str, str]:
-        """Store the present state of a task in one batch; return the record ids by step id.
-
-        Args:
-            source_id: The message of this conversation that introduced the changes.
-            new: True for a task that was just set; any other missing task was forgotten and stays so.
-        """
+    async def save(self, task: TaskGraph, source_id: str, *, new: bool = False) -> dict[str, str]:
+        """Store the present state of a task; return the record ids by step. Only a `new` one may be missing."""
 
         async def step() -> tuple[dict[str, str], list[Change]]:
             before, known = await self.state.task(self.user_id, task.id)
             if before is None and not new:
                 return {}, []
             steps = self._records(task, {step.name: step for step in known}, source_id)
-            record = before or Task(
-                id=task.id, text="", session_id=self.session_id, agent_id=self.agent_id, source_ids=(source_id,)
-            )
-            record = record.model_copy(update={"text": task.graph.goal, "agent_id": self.agent_id})
+            here = {"session_id": self.session_id, "source_ids": (source_id,)}
+            told = {"text": task.goal, "agent_id": self.agent_id}
+            record = before.model_copy(update=told) if before else Task(id=task.id, **here, **told)
             changes = self.state.task_changes(self.user_id, record, known, steps)
             return {step.name: step.id for step in steps}, changes
 
         return await transact(self.state.store, self.user_id, step)
 
-    async def _unfinished(self) -> list[Task]:
-        tasks = await self.state.open_tasks(self.user_id, self.agent_id, _MAX_OPEN)
-        return sorted(tasks, key=lambda task: (task.session_id == self.session_id, task.worked_at), reverse=True)
-
-    async def _left(self, task: Task) -> KeptTask | None:
-        kept = _kept(task, await self.state.steps_of(self.user_id, task))
-        # what was left to do may have been forgotten
-        return None if kept.graph.is_over else kept
-
-    def _records(self, task: KeptTask, kept: dict[str, TaskStep], source_id: str) -> list[TaskStep]:
+    def _records(self, task: TaskGraph, kept: dict[str, TaskStep], source_id: str) -> list[TaskStep]:
         here = {"session_id": self.session_id, "agent_id": self.agent_id, "source_ids": (source_id, task.id)}
         made = []
-        for step in task.graph.steps:
+        for step in task.steps:
             data = {"text": step.description, "status": step.status, "error": step.error, "tool": step.tool}
             record = self.state.made(TaskStep, {"task_id": task.id, "name": step.id, **data, **here})
             made.append(moved(kept[step.id], record) if step.id in kept else record)
         ids = {step.name: step.id for step in made}
         return [
             record.model_copy(update={"depends_on": tuple(ids[before] for before in step.depends_on)})
-            for record, step in zip(made, task.graph.steps, strict=True)
+            for record, step in zip(made, task.steps, strict=True)
         ]
 
 
-def _kept(task: Task, records: Sequence[TaskStep]) -> KeptTask:
+def _kept(task: Task, records: Sequence[TaskStep]) -> TaskGraph:
     names = {record.id: record.name for record in records}
     steps = [
         Step(
@@ -305,4 +245,4 @@ def _kept(task: Task, records: Sequence[TaskStep]) -> KeptTask:
         )
         for record in records
     ]
-    return KeptTask(task.id, woven(task.text, steps)[0])
+    return replace(woven(task.text, steps)[0], id=task.id)

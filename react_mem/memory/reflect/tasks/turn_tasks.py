@@ -1,7 +1,4 @@
-"""Task of a turn: planned before the answer, advanced by tool calls, stored for later conversations.
-
-A failed plan never fails the turn; the failure is reported.
-"""
+"""Task of a turn: planned before the answer, advanced by tool calls, stored; a failed plan never fails the turn."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ from langchain_core.messages import AnyMessage
 from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
-from react_mem.errors import ExtractionError
 from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import flat
 from react_mem.memory.llm.budget import count_lines
@@ -24,18 +20,8 @@ from react_mem.memory.merging.transcript import is_users, message_record_id, tex
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Task
-from react_mem.memory.reflect.tasks.planning import (
-    SAID,
-    Plan,
-    Taken,
-    all_taken,
-    continues,
-    evidence_in,
-    observed,
-    plan_of,
-    proven,
-)
-from react_mem.memory.reflect.tasks.task_store import KeptTask, Step, TaskGraph, TaskKeeper, asks_to_go_on, meant, merge
+from react_mem.memory.reflect.tasks import planning
+from react_mem.memory.reflect.tasks.task_store import Step, TaskGraph, TaskKeeper, asks_to_go_on, meant, merge
 from react_mem.memory.scopes.state import StateMemoryStore
 from react_mem.prompts import load_prompt
 
@@ -49,19 +35,14 @@ _ERROR_CHARS = 120
 def context_of(task: TaskGraph, current: str | None = None, max_tokens: int = MAX_TOKENS) -> str:
     """Return a task in a few lines within a token budget; empty where nothing is left to do.
 
-    First the frontier, from the current step on, then the dependencies, the nearest first; the rest is counted.
-
-    >>> trip = TaskGraph("A trip", (Step("1", "find a flight", status="done"), Step("2", "book it", ("1",))))
-    >>> print(context_of(trip))
-    Goal: A trip
-    1. [done] find a flight
-    2. [now] book it (after 1)
+    First the frontier, from the current step on, then what it depends on; the rest is counted.
     """
     if task.is_over:
         return ""
     ready = task.frontier()
     order = sorted(ready, key=lambda step: 0 if step.id == current else 1 if current in step.depends_on else 2)
-    wanted = [*order, *task.needed_by(step.id for step in order)]
+    needed = {before for step in order for before in step.depends_on}
+    wanted = [*order, *(step for step in task.steps if step.id in needed)]
     goal = f"Goal: {flat(task.goal, _LINE_CHARS)}"
     room = max_tokens - count_lines(goal) - count_lines(_rest(len(task.steps)))
     lines: dict[str, str] = {}
@@ -87,31 +68,19 @@ def _rest(count: int) -> str:
 
 
 _FORM = load_prompt("task_graph_context")
-ASK_EVERY = 6  # Steps of the loop between questions to the model: tool calls update the task without it
 
 
 class TaskNotes(TypedDict):
-    """The task of a conversation in its checkpoint.
-
-    Args:
-        shown: Its text in the prompt; empty for none.
-        noted: Number of the turn's steps already applied.
-        asked: Number of steps at the last question to the model.
-        taken: Ids of the steps that changed in this turn.
-        records: Record ids by step id.
-        proofs: Words of this conversation used as proof.
-    """
+    """The task of a conversation in its checkpoint."""
 
     id: str
     graph: dict[str, Any]
-    shown: str
-    noted: int
-    asked: int
+    shown: str  # in the prompt; empty for none
+    noted: int  # of the turn's steps
     current: str | None
-    taken: list[str]
-    records: dict[str, str]
-    # a checkpoint of an earlier version has none
-    proofs: NotRequired[Taken]
+    taken: list[str]  # steps that changed in this turn
+    records: dict[str, str]  # ids by step
+    proofs: NotRequired[planning.Taken]  # a checkpoint of an earlier version has none
 
 
 # Callback for the progress of a turn's task: called with `ok` or `degraded`, a message, and maybe the `graph`
@@ -131,39 +100,24 @@ class TurnTasks:
         self._policy = policy
 
     async def begin(
-        self,
-        thread: Sequence[AnyMessage],
-        before: TaskNotes | None,
-        identity: Identity | None,
-        store: BaseStore | None,
-        tell: Tell,
+        self, thread: Sequence[AnyMessage], before: TaskNotes | None, keeper: TaskKeeper | None, tell: Tell
     ) -> TaskNotes | None:
         """Return the task of a new turn, the request last in the thread: the earlier one, or a new plan."""
-        keeper = self._keeper(identity, store)
         request = text_of(thread[-1])
         taken = before.get("proofs", {}) if before else {}
         try:
             known = await self._known(request, before, keeper)
             if known is not None and asks_to_go_on(request):
-                tell("ok", "Going on with an unfinished task.", graph=known.graph.to_json())
+                tell("ok", "Going on with an unfinished task.", graph=known.to_json())
                 return await self._kept(_notes(known, taken), thread, keeper)
             if self._planner is None:
                 tell("degraded", "The turn goes on without a plan: the small model can only quote.")
                 return _resting(before)
-            # not meant by any word, but the model may see that the request is about it
-            latest = None
-            if known is None and keeper is not None:
-                async with asyncio.timeout(self._policy.recall.timeout):
-                    latest = await keeper.latest()
-            offered = known or latest
-            graph = offered.graph if offered else None
-            plan = await self._planner.ask(plan_of(self._tools, thread[:-1], request, graph))
-            if latest is not None and continues(plan, latest.graph):
-                known = latest
-            shown = thread[-SAID - 1 :]
+            plan = await self._planner.ask(planning.plan_of(self._tools, thread[:-1], request, known))
+            shown = thread[-planning.SAID - 1 :]
             ids = {str(message.id) for message in shown}
             taken = {id_: spans for id_, spans in taken.items() if id_ in ids}
-            plan, taken = await _proven(plan, graph, shown, taken)
+            plan, taken = await _proven(plan, known, shown, taken)
             notes = _planned(plan, request, known, thread, keeper, taken)
             if notes is None:
                 # talk in between: the task that is known waits for its next turn
@@ -179,36 +133,18 @@ class TurnTasks:
         self,
         thread: Sequence[AnyMessage],
         notes: TaskNotes,
-        goal: str,
         steps: Sequence[Mapping[str, Any]],
         recompressed: bool,
-        identity: Identity | None,
-        store: BaseStore | None,
+        keeper: TaskKeeper | None,
         tell: Tell,
     ) -> TaskNotes:
-        """Return the task after tool calls.
-
-        Its text in the prompt changes only with the prompt (`recompressed`) or after a question to the model: else
-        the prompt only grows at its end, so provider caches hit.
-        """
+        """Return the task after tool calls; its text changes with the prompt alone, so that provider caches hit."""
         if not notes["shown"]:
             return notes
         graph = TaskGraph.from_json(notes["graph"])
-        after, current = observed(graph, steps[notes["noted"] :])
+        after, current = planning.observed(graph, steps[notes["noted"] :])
         notes = {**notes, "noted": len(steps), "current": current or notes["current"]}
-        fresh = recompressed
-        try:
-            if len(steps) - notes["asked"] >= ASK_EVERY and not after.is_over:
-                notes["asked"] = len(steps)
-                if self._planner is not None:
-                    plan = await self._planner.ask(plan_of(self._tools, (), goal, after, steps[-ASK_EVERY:]))
-                    asked = next((place for place in reversed(range(len(thread))) if is_users(thread[place])), 0)
-                    plan, notes["proofs"] = await _proven(plan, after, thread[asked:], notes.get("proofs", {}))
-                    after = merge(after, plan.graph) if plan.graph.steps else after
-                fresh = True
-        except ExtractionError as error:
-            _degrade(tell, error)
-        if fresh:
+        if recompressed:
             notes["shown"] = _shown(after, notes["current"])
         if after == graph:
             return notes
@@ -216,33 +152,34 @@ class TurnTasks:
         notes |= {"graph": after.to_json(), "taken": list(dict.fromkeys([*notes["taken"], *taken]))}
         tell("ok", "", graph=notes["graph"])
         try:
-            return await self._kept(notes, thread, self._keeper(identity, store))
+            return await self._kept(notes, thread, keeper)
         except Exception as error:
             _degrade(tell, error)
             return notes
 
     def finish(self, notes: TaskNotes) -> TaskNotes:
         """Return the task after the answer: hidden until the next turn, with no step completed by the answer itself."""
-        return {**notes, "shown": "", "noted": 0, "asked": 0}
+        return {**notes, "shown": "", "noted": 0}
 
     @staticmethod
     def taken_steps(notes: TaskNotes | None) -> tuple[str, ...]:
         """Return the ids of the records of the steps that a turn took."""
         return tuple(notes["records"][id_] for id_ in notes["taken"] if id_ in notes["records"]) if notes else ()
 
-    def _keeper(self, identity: Identity | None, store: BaseStore | None) -> TaskKeeper | None:
+    def keeper(self, identity: Identity | None, store: BaseStore | None) -> TaskKeeper | None:
+        """Return the stored tasks of a conversation; None without memory."""
         if identity is None or store is None:
             return None
         state = StateMemoryStore(store, self._policy)
         return TaskKeeper(state, identity.user_id, identity.session_id, self._agent_id)
 
-    async def _known(self, request: str, before: TaskNotes | None, keeper: TaskKeeper | None) -> KeptTask | None:
+    async def _known(self, request: str, before: TaskNotes | None, keeper: TaskKeeper | None) -> TaskGraph | None:
         if keeper is None:
-            return _as_kept(before) if before and not _as_kept(before).graph.is_over else None
+            return _as_kept(before) if before and not _as_kept(before).is_over else None
         async with asyncio.timeout(self._policy.recall.timeout):
             # what was forgotten meanwhile must not come back from the checkpoint
             kept = await keeper.load(before["id"]) if before else None
-            return kept if kept is not None and not kept.graph.is_over else await keeper.find(request)
+            return kept if kept is not None and not kept.is_over else await keeper.find(request)
 
     async def _kept(
         self, notes: TaskNotes, thread: Sequence[AnyMessage], keeper: TaskKeeper | None, *, new: bool = False
@@ -255,44 +192,39 @@ class TurnTasks:
 
 
 def _planned(
-    plan: Plan,
+    plan: planning.Plan,
     request: str,
-    known: KeptTask | None,
+    known: TaskGraph | None,
     thread: Sequence[AnyMessage],
     keeper: TaskKeeper | None,
-    taken: Taken,
+    taken: planning.Taken,
 ) -> TaskNotes | None:
     if known is not None and plan.goes_on:
-        return _notes(KeptTask(known.id, merge(known.graph, plan.graph)), taken)
+        return _notes(merge(known, plan.graph), taken)
     if not plan.graph.steps:
         return None
     # nothing has been done for it yet, whatever the model says
     graph = TaskGraph(plan.graph.goal, tuple(replace(step, status="pending", error="") for step in plan.graph.steps))
-    if known is not None and meant(request, [known.graph.goal]) is not None:
+    if known is not None and meant(request, [known.goal]) is not None:
         # who asks to go on with it has set no new one, even if the model takes it for one
-        return _notes(KeptTask(known.id, merge(known.graph, graph)), taken)
+        return _notes(merge(known, graph), taken)
     source = _source(thread, keeper)
-    task = KeptTask(Task.identity(keeper.session_id if keeper else "", source), graph)
+    task = replace(graph, id=Task.identity(keeper.session_id if keeper else "", source))
     # what is wished for in these words is not done by them
-    return _notes(task, all_taken(taken, thread[-1]))
+    return _notes(task, planning.all_taken(taken, thread[-1]))
 
 
-async def _proven(plan: Plan, known: TaskGraph | None, shown: Sequence[AnyMessage], taken: Taken) -> tuple[Plan, Taken]:
+async def _proven(
+    plan: planning.Plan, known: TaskGraph | None, shown: Sequence[AnyMessage], taken: planning.Taken
+) -> tuple[planning.Plan, planning.Taken]:
     # long messages take a while to read
-    return await asyncio.to_thread(lambda: proven(plan, known, evidence_in(shown), taken))
+    return await asyncio.to_thread(lambda: planning.proven(plan, known, planning.evidence_in(shown), taken))
 
 
-def _notes(task: KeptTask, taken: Taken) -> TaskNotes:
+def _notes(task: TaskGraph, taken: planning.Taken) -> TaskNotes:
+    shown = _shown(task, None)
     return TaskNotes(
-        id=task.id,
-        graph=task.graph.to_json(),
-        shown=_shown(task.graph, None),
-        noted=0,
-        asked=0,
-        current=None,
-        taken=[],
-        records={},
-        proofs=taken,
+        id=task.id, graph=task.to_json(), shown=shown, noted=0, current=None, taken=[], records={}, proofs=taken
     )
 
 
@@ -301,8 +233,8 @@ def _resting(notes: TaskNotes | None) -> TaskNotes | None:
     return {**notes, "shown": "", "taken": []} if notes else None
 
 
-def _as_kept(notes: TaskNotes) -> KeptTask:
-    return KeptTask(notes["id"], TaskGraph.from_json(notes["graph"]))
+def _as_kept(notes: TaskNotes) -> TaskGraph:
+    return replace(TaskGraph.from_json(notes["graph"]), id=notes["id"])
 
 
 def _shown(graph: TaskGraph, current: str | None) -> str:

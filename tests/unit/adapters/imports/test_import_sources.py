@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.integrations.importers.as_records import BATCH, ForeignEntry
 from react_mem.integrations.importers.chat_exports import chatgpt_entries, claude_entries
-from react_mem.integrations.importers.langgraph_items import LangGraphItems
+from react_mem.integrations.importers.import_memories import LangGraphItems
 from react_mem.integrations.importers.memory_files import jsonl_entries, markdown_entries, mem0_entries, zep_entries
 from tests.support.shuffled_store import ShuffledStore
 from tests.unit.adapters.imports.reading import Source, in_file, read

@@ -77,6 +77,9 @@ def test_a_value_without_an_end_is_not_read_to_the_end_of_the_memory(monkeypatch
     class Endless(io.RawIOBase):
         given = 1
 
+        def readable(self) -> bool:
+            return True
+
         def read(self, size: int = -1) -> bytes:
             self.given += size
             return b'["' + b"a" * (size - 2) if self.given == size + 1 else b"a" * size

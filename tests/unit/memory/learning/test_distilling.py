@@ -30,8 +30,8 @@ def found_in(*said: str, shortest: int = 1) -> list[str]:
 
 
 def worded(turns: list[Trace], said: Mapping[int, ProcedureWording] | None = None) -> tuple[list[list[str]], list[str]]:
-    [kind] = find(turns, TOOLS)
-    done = distil(kind.task_type, kind.procedures, said or {}, TOOLS)
+    [(kind, shared)] = find(turns, TOOLS).items()
+    done = distil(kind, shared, said or {}, TOOLS)
     return [texts_of(one.skill) for one in done.drafts], done.refused
 
 
@@ -121,8 +121,7 @@ class TestWords:
         assert texts == ["To buy.", *["with {what}"] * 4]
 
     def test_tools_that_are_gone_are_no_procedure(self) -> None:
-        [kind] = find(self.turns(), ["search", "compare"])
-        assert kind.procedures == []
+        assert find(self.turns(), ["search", "compare"]) == {"shop": []}
 
     @settings(max_examples=60)
     @given(
@@ -134,8 +133,8 @@ class TestWords:
         self, goals: list[str], given_: dict[str, str], name: str
     ) -> None:
         turns = [trace(BUYING, n, goal=goal, **given_) for n, goal in enumerate(goals)]
-        [kind] = find(turns, TOOLS)
-        done = distil(kind.task_type, kind.procedures, {}, TOOLS)
+        [(kind, shared)] = find(turns, TOOLS).items()
+        done = distil(kind, shared, {}, TOOLS)
         assert done.refused == []
         [draft] = done.drafts
         texts = texts_of(draft.skill)
