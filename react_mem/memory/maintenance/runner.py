@@ -258,20 +258,18 @@ async def retain_all(
     user_id: str | None = None,
     *,
     dry_run: bool = False,
-    between: Callable[[], Any] | None = None,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Retained:
     """Apply retention to one user or to everybody; return the report. Without a checkpointer ended threads stay.
 
-    `between` is awaited before each user, and may raise to end the round; `report` is called before each with the users
-    done and their total.
+    `report` is called before each user with the users done and their total. A crowd of turns goes first.
     """
     total = Retained()
     users = [user_id] if user_id is not None else await users_with(store, *MemoryScope, PENDING.place, META)
     for done, user in enumerate(users):
         report(done, len(users))
-        if between is not None:
-            await between()
+        while FRONT.room_for_work(1) < 1:  # noqa: ASYNC110 - nobody tells that a crowd of turns has passed
+            await asyncio.sleep(_PAUSE)
         try:
             total += await retain(store, checkpointer, user, policies, dry_run=dry_run)
         except Exception as error:
@@ -318,7 +316,7 @@ class RetentionRounds:
         try:
             # what one agent keeps longer stays, whatever it came from
             with acting(AuditActor.WORKER, AuditReason.RETENTION):
-                report = await retain_all(self.store, self.checkpointer, policies, between=_crowd_passed)
+                report = await retain_all(self.store, self.checkpointer, policies)
             next_at = queue.now() + int(min(map(every, policies.values())).total_seconds() * 1000)
         finally:
             await asyncio.shield(queue.again(await lease.end(), next_at))
@@ -337,11 +335,6 @@ class RetentionRounds:
             if settings.limits:
                 found[agent] = settings
         return found
-
-
-async def _crowd_passed() -> None:
-    while FRONT.room_for_work(1) < 1:  # noqa: ASYNC110 - nobody tells that a crowd of turns has passed
-        await asyncio.sleep(_PAUSE)
 
 
 def every(settings: RetentionSettings) -> timedelta:

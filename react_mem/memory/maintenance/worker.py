@@ -66,7 +66,7 @@ class Worker:
         checkpointer: BaseCheckpointSaver[Any] | None = None,
     ) -> None:
         self.store = store
-        self._runners = runners
+        self.runners = runners
         self._queue = queue or WorkQueue(store)
         self._until_idle = until_idle
         self._concurrency = concurrency
@@ -153,7 +153,7 @@ class Worker:
 
     def _heard(self, works: Sequence[tuple[str, Work]]) -> None:
         self.want()
-        names = self._runners.names()
+        names = self.runners.names()
         for user_id, work in works:
             if work.agent in names:
                 held = Held(work.place(user_id), user_id, work)
@@ -190,7 +190,7 @@ class Worker:
             all_begun = await self._begin_due(at)
             if self.loop.time() >= self._look_at or (self._more and all_begun):
                 self._look_at = self.loop.time() + poll
-                due = await self._queue.due(list(self._runners.names()), _LOOKED_AT)
+                due = await self._queue.due(list(self.runners.names()), _LOOKED_AT)
                 # what is left of those who are at hand has to wait for them, however often it is looked for
                 at_hand = {owner for owner, _ in self._jobs.values()}
                 self._more = len(due) >= _LOOKED_AT and any(held.user_id not in at_hand for held in due)
@@ -271,7 +271,7 @@ class Worker:
         if agent in self._unusable:
             return None
         try:
-            return await self._runners.get(agent)
+            return await self.runners.get(agent)
         except Exception as error:
             self._unusable.add(agent)
             log.warning("the agent %r cannot do its work behind the turns here: %s", agent, cause_of(error))
@@ -367,7 +367,6 @@ class AgentWork:
 
     def __init__(self) -> None:
         self.runners: dict[str, AgentRunner] = {}
-        self._workers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[Worker]] = weakref.WeakKeyDictionary()
 
     def names(self) -> Sequence[str]:
         """Return the agents with a runner."""
@@ -381,23 +380,25 @@ class AgentWork:
         """Return the runner of an agent, for a worker."""
         return self.runners.get(agent)
 
+    def _here(self) -> list[Worker]:
+        loop = asyncio.get_running_loop()
+        return [one for one in list(_running) if one.loop is loop and one.runners is self and one.is_running]
+
     def ensure(self, store: BaseStore) -> None:
         """Start a worker in this event loop, unless there is one; it ends when the work of this process is done."""
-        workers = self._workers.setdefault(asyncio.get_running_loop(), [])
-        workers[:] = [worker for worker in workers if worker.is_running]
-        there = [worker for worker in workers if worker.store is store]
+        there = [worker for worker in self._here() if worker.store is store]
         for worker in there:
             worker.want()
         if not there:
-            workers.append(Worker(store, self, until_idle=True))
+            # kept by those who are told of work, until it ends
+            Worker(store, self, until_idle=True)
 
     async def drain(self, within: float) -> bool:
         """Do pending extraction at once, in the stores used in this event loop; return true if all was done in time.
 
         Undone work stays durable and due.
         """
-        workers = self._workers.get(asyncio.get_running_loop(), [])
-        return await drain(within, [worker.store for worker in workers])
+        return await drain(within, [worker.store for worker in self._here()])
 
     @asynccontextmanager
     async def running(
@@ -408,7 +409,6 @@ class AgentWork:
             yield
             return
         worker = Worker(store, self, checkpointer=checkpointer)
-        self._workers.setdefault(asyncio.get_running_loop(), []).append(worker)
         try:
             yield
         finally:

@@ -1,11 +1,8 @@
 """Statements that a user tells memory directly, outside of any turn, by the rules of a turn.
 
-Each text becomes a message of a conversation of its own, and each statement in it a verbatim fact. An agent with
-a model reads it afterwards, like a turn, and decides on its effects. Standing instructions
-(`memory.language.standing`) become no facts.
-
-A believed fact gets one more source, so that it outlives the conversation that said it first; further repetitions add
-none, until the fact is forgotten or over.
+Each text becomes a message of a conversation of its own, which an agent with a model reads afterwards, and each
+statement in it a verbatim fact; standing instructions become none. A believed fact gets one more source, so that it
+outlives the conversation that said it first; further repetitions add none, until it is forgotten or over.
 """
 
 from __future__ import annotations
