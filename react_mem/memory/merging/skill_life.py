@@ -91,9 +91,6 @@ def withhold(found: Sequence[MemoryResultItem], turn_id: str) -> tuple[list[Memo
 
     Skills of one task type are withheld together, so that none stands in for another. Deterministic for a turn. Only
     learnt skills are withheld, never those given by hand.
-
-    Args:
-        turn_id: A unique name of the turn.
     """
     shown, kept_back = [], []
     for item in found:

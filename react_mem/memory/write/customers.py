@@ -45,11 +45,7 @@ _Value = Annotated[str, BeforeValidator(_one_line), StringConstraints(max_length
 
 
 class Customer(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True):
-    """Customer; unknown fields are empty.
-
-    Args:
-        form_of_address: The form of address, such as `anh`, `chị` or `Dr.`.
-    """
+    """Customer; unknown fields are empty. A form of address is `anh`, `chị` or `Dr.`."""
 
     name: _Value = ""
     phone: _Value = ""

@@ -145,9 +145,8 @@ class BranchesOf:
     async def follow(self, tip: str | None = None, shown: Collection[str] = ()) -> bool:
         """Follow a branch of the conversation and leave the others; return true if anything changed.
 
-        Args:
-            tip: The record of the message to continue from, perhaps on a left branch; None for the last finished turn.
-            shown: The records of the messages in the thread.
+        It is the one with a message, perhaps on a left branch, or with the last finished turn. `shown` are the records
+        of the messages in the thread.
         """
 
         async def step() -> tuple[bool, list[Change]]:

@@ -155,13 +155,7 @@ class TurnMemory:
         node: str = "",
         blocking: bool = False,
     ) -> TurnMemory:
-        """Return the memory of the turn of the current node, for the run's owner.
-
-        Args:
-            tell: Receiver of the events; by default the run's custom stream.
-            node: The name of the node with hooks.
-            blocking: True outside of an event loop.
-        """
+        """Return the memory of the turn of the current node, for the run's owner; its stream is told by default."""
         config = get_config()
         identity = identify(runtime, config)
         off = switched_off(runtime, config)
@@ -306,13 +300,9 @@ class TurnMemory:
         return last_id(thread)
 
     async def end(self, turns: Turns, storing: Coroutine[Any, Any, object]) -> bool:
-        """Store the turn, and extract from it now if the policy says so; else a worker does.
+        """Store the turn, and extract from it now if the policy says so; return true if it is stored.
 
-        Args:
-            storing: The write, such as `turns.close(...)`, awaited here: its failure degrades the turn.
-
-        Returns:
-            True if it is stored.
+        The write, such as `turns.close(...)`, is awaited here: its failure degrades the turn.
         """
         try:
             with acting(AuditActor.AGENT, AuditReason.TURN):

@@ -250,13 +250,9 @@ class Turns(Session):
     """Turns of one user in one conversation with an agent; see `Session`."""
 
     async def open(self, thread: Sequence[BaseMessage], since: str | None) -> str:
-        """Store the user's message before anything else can fail.
+        """Store the user's message before anything else can fail; return a notice about parts that are not stored.
 
-        Args:
-            since: The id of the last message in memory, from `last_id`; None at the start.
-
-        Returns:
-            A notice to the user about parts that are not stored; else empty.
+        `since` is the id of the last message in memory, from `last_id`; None at the start.
         """
         return await TurnToStore.of(self, thread, since).store()
 
@@ -351,11 +347,7 @@ class Turns(Session):
         telemetry.count("extraction.changes", len(report.retired), change="retired")
 
     async def _sum_up(self, known: ContextChain | None) -> TurnReport:
-        """Summarise the due parts of this conversation; a failed one is due again with the next turn.
-
-        Args:
-            known: Its chain as written a moment ago; None to read it.
-        """
+        """Summarise the due parts of this conversation, by its chain if that is known; a failed one stays due."""
         if not self.memory.policy.summaries.enabled:
             return TurnReport()
         try:

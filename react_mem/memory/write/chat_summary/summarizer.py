@@ -150,13 +150,7 @@ _LABEL = LABELS[Origin.QUOTED].strip()
 
 @dataclass(frozen=True)
 class SpokenChat:
-    """Chat with spoken words apart from quoted text.
-
-    Args:
-        shown: The messages as the model sees them, the newest last.
-        said: All spoken words, the advertisement and the summary so far included.
-        given: All texts, quoted or not.
-    """
+    """Chat: its messages as the model sees them, the newest last, all spoken words, and all texts, quoted or not."""
 
     shown: list[dict[str, str]]
     said: list[str]
