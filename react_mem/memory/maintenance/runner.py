@@ -18,7 +18,6 @@ from pydantic import BaseModel, Field
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.calls import Asker
 from react_mem.memory.llm.causes import cause_of, trace_of
-from react_mem.memory.maintenance.queue import RenewedLease, WorkQueue
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, PENDING
@@ -42,7 +41,7 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.priority import FRONT, behind_turns
 from react_mem.memory.store.statistics import server_of, waiting_of
 from react_mem.memory.store.transactions import Guard, compare_and_set
-from react_mem.memory.work.items import Place, Work, announce, put_work
+from react_mem.memory.work.items import Place, RenewedLease, Work, WorkQueue, announce, put_work
 from react_mem.memory.write.conversations import agents_with_work, end_conversation, quiet_conversations
 from react_mem.memory.write.session import TurnReport, next_due
 from react_mem.memory.write.turns import Turns

@@ -21,12 +21,11 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of, trace_of
-from react_mem.memory.maintenance.queue import Held, KnownWork, RenewedLease, WorkQueue
 from react_mem.memory.maintenance.runner import AgentRunner, Outcome, RetentionRounds, Runners
 from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting
 from react_mem.memory.store.priority import FRONT, behind_turns
-from react_mem.memory.work.items import Place, Work, listen, worker_name
+from react_mem.memory.work.items import Held, KnownWork, Place, RenewedLease, Work, WorkQueue, listen, worker_name
 
 POLL_SECONDS = 5.0
 _LONGEST_POLL = 60.0  # seconds between two searches while the store fails

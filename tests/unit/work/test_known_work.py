@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.maintenance import queue as known_work
-from react_mem.memory.maintenance.queue import Held, KnownWork
-from react_mem.memory.work.items import Work
+from react_mem.memory.work import items as known_work
+from react_mem.memory.work.items import Held, KnownWork, Work
 
 
 def held(user: str, session: str, due_at: int) -> Held:
