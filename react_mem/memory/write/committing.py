@@ -207,7 +207,9 @@ async def commit(
         learnt, refused = await _profile(session, extraction, stamp, said)
         changes += [*learnt, *wished, *(delete(user_id, PENDING, turn.id) for turn in mine)]
         whole = {fact.id: fact for fact in (*facts, *kept)}.values()
-        news = [fact for fact in whole if _is_news(fact, stored.get(fact.id))]
+        # what was said or ended, rather than only touched by another fact
+        seen = {(fact.id, fact.source_ids, fact.current) for fact in stored.values() if not fact.verbatim}
+        news = [fact for fact in whole if (fact.id, fact.source_ids, fact.current) not in seen]
         report = TurnReport(
             stored=[fact.text for fact in news if fact.current],
             retired=[fact.text for fact in news if not fact.current],
@@ -365,11 +367,6 @@ async def _more_said(kept: Sequence[Fact], messages: Sequence[Message]) -> str:
     """Return a notice to the user that messages state more than is stored separately; empty if they do not."""
     many = len(kept) >= MAX_VERBATIM and await asyncio.to_thread(says_more_than_kept, messages)
     return _MORE_SAID if many else ""
-
-
-def _is_news(fact: Fact, before: Fact | None) -> bool:
-    """Return true if a fact was said or ended, rather than only touched by another fact."""
-    return before is None or (fact.source_ids, fact.current) != (before.source_ids, before.current) or before.verbatim
 
 
 def _left_out(extraction: Extraction, kept: bool) -> str:

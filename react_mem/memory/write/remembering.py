@@ -99,7 +99,11 @@ async def remember(
         standing, since = await _told_to_do(memory, user_id, wish) if wish else (None, [])
         if not open_ and here.issuperset(fact.id for fact in again.values()) and not (wish and standing is None):
             return (told(there.values(), standing), False), since
-        kept = message.model_copy(update={"turn": await _next_turn(memory, user_id)})
+        said_here = {"session_id": REMEMBERED, "kind": MESSAGE.name}
+        last = await memory.store.asearch(MESSAGE.namespace(user_id), filter=said_here, limit=1, refresh_ttl=False)
+        # two texts at the same time may share a place
+        place = max((int(item.value.get("turn", 0)) for item in last), default=-1) + 1
+        kept = message.model_copy(update={"turn": place})
         borne: dict[str, Fact] = {}
         for one, fact in again.items():
             there_now, at = {**stored, **borne}, kept.created_at
@@ -170,10 +174,3 @@ async def _told_to_do(memory: MemoryFacade, user_id: str, wish: str) -> tuple[Me
         return (said[-1] if said else None), []
     again = said[-1].model_copy(update={"created_at": now()})
     return again, [put(user_id, again)]
-
-
-async def _next_turn(memory: MemoryFacade, user_id: str) -> int:
-    """Return the next index in the conversation; two simultaneous texts may share one."""
-    said = {"session_id": REMEMBERED, "kind": MESSAGE.name}
-    last = await memory.store.asearch(MESSAGE.namespace(user_id), filter=said, limit=1, refresh_ttl=False)
-    return max((int(item.value.get("turn", 0)) for item in last), default=-1) + 1
