@@ -95,7 +95,7 @@ class Worker:
 
     def __len__(self) -> int:
         """Return the number of items in progress or known."""
-        return len(self._jobs.keys() | self._known.places())
+        return len(self._jobs.keys() | self._known.keys())
 
     @property
     def is_running(self) -> bool:
@@ -235,7 +235,7 @@ class Worker:
             return True
         runner = await self._runner(held.work.agent)
         if runner is None:
-            self._known.drop(held.place)
+            self._known.pop(held.place, None)
             return False
         claimed = await self._claim(held, early=early)
         if claimed is None or held.place in self._jobs:
@@ -263,7 +263,7 @@ class Worker:
                 claimed = await self._queue.claim(now, self._name)
         if self._known.get(held.place) is held:
             # what has been heard meanwhile is to be done after this
-            self._known.drop(held.place)
+            self._known.pop(held.place, None)
         return claimed
 
     async def _runner(self, agent: str) -> AgentRunner | None:
@@ -307,7 +307,7 @@ class Worker:
         else:
             after = None
             if await self._queue.finish(held):
-                self._known.drop(held.place)
+                self._known.pop(held.place, None)
         if after is not None:
             self._known.add(after)
 

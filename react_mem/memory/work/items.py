@@ -250,60 +250,44 @@ def _held(item: Item) -> Held:
 _SPARE = 100  # entries beyond twice the valid ones, before the heap is rebuilt
 
 
-class KnownWork:
-    """Cache of work items as last seen; another process may have changed them since."""
+class KnownWork(dict[Place, Held]):
+    """Cache of work items as last seen, by place; another process may have changed them since."""
 
     def __init__(self) -> None:
-        self._items: dict[Place, Held] = {}
-        # what is dropped or put off stays in both until it is come to
+        super().__init__()
+        # what is removed or put off stays in both until it is come to
         self._later: list[tuple[int, Place]] = []
         self._due: dict[str, list[tuple[int, Place]]] = {}
 
-    def __len__(self) -> int:
-        """Return the number of items."""
-        return len(self._items)
-
-    def places(self) -> Iterable[Place]:
-        """Return the places of the items."""
-        return self._items.keys()
-
     def add(self, held: Held) -> None:
         """Add or replace an item."""
-        before, self._items[held.place] = self._items.get(held.place), held
+        before, self[held.place] = self.get(held.place), held
         if before is not None and before.work.due_at == held.work.due_at:
             return  # it is in its place already, however often it is found
-        if len(self._later) > 2 * len(self._items) + _SPARE:
+        if len(self._later) > 2 * len(self) + _SPARE:
             # every turn puts the work of its conversation off
-            self._later = [(one.work.due_at, place) for place, one in self._items.items()]
+            self._later = [(one.work.due_at, place) for place, one in self.items()]
             self._due.clear()
             heapify(self._later)
         else:
             heappush(self._later, (held.work.due_at, held.place))
 
-    def drop(self, place: Place) -> None:
-        """Remove an item that is in progress, done, or another worker's."""
-        self._items.pop(place, None)
-
-    def get(self, place: Place) -> Held | None:
-        """Return an item; None for an unknown one."""
-        return self._items.get(place)
-
     def next(self, at: int, without: Collection[str]) -> Held | None:
-        """Return the next item due at a time in milliseconds, or None; it stays until it is dropped.
+        """Return the next item due at a time in milliseconds, or None; it stays until it is removed.
 
         Its owner is served last from now on; the owners of `without` have to wait.
         """
         while self._later and self._later[0][0] <= at:
             due_at, place = heappop(self._later)
             if self._is_there(due_at, place):
-                heappush(self._due.setdefault(self._items[place].user_id, []), (due_at, place))
+                heappush(self._due.setdefault(self[place].user_id, []), (due_at, place))
         while (owner := next((one for one in self._due if one not in without), None)) is not None:
             waiting = self._due.pop(owner)
             while waiting and not self._is_there(*waiting[0]):
                 heappop(waiting)
             if waiting:
                 self._due[owner] = waiting
-                return self._items[waiting[0][1]]
+                return self[waiting[0][1]]
         return None
 
     def next_due(self) -> int | None:
@@ -313,7 +297,7 @@ class KnownWork:
         return self._later[0][0] if self._later else None
 
     def _is_there(self, due_at: int, place: Place) -> bool:
-        held = self._items.get(place)
+        held = self.get(place)
         return held is not None and held.work.due_at == due_at
 
 

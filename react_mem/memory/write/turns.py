@@ -129,7 +129,9 @@ class TurnToStore:
         # as after a crash, it may be there
         turn = self if guarded or not self.new else await self._unknown()
         if turn.new:
-            turn = await turn.referring()
+            new = await kept_apart(store, session.user_id, turn.new)
+            after = {record.id: record for record in new}
+            turn = replace(turn, records=[after.get(record.id, record) for record in turn.records], new=new)
             await turn._write(works, guarded=guarded)
         elif self.ends:
             # without an answer to keep, as where the runtime spoke in the model's place, what was asked is read
@@ -138,12 +140,6 @@ class TurnToStore:
             return ""
         announce(session.user_id, works)
         return turn.not_kept
-
-    async def referring(self) -> TurnToStore:
-        """Store the media of the new messages, and return the turn with references to them."""
-        new = await kept_apart(self.session.memory.store, self.session.user_id, self.new)
-        after = {record.id: record for record in new}
-        return replace(self, records=[after.get(record.id, record) for record in self.records], new=new)
 
     @property
     def not_kept(self) -> str:

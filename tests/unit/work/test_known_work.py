@@ -17,7 +17,7 @@ def held(user: str, session: str, due_at: int) -> Held:
 def begun(known: KnownWork, at: int, without: tuple[str, ...] = ()) -> list[tuple[str, str]]:
     found = []
     while (one := known.next(at, without)) is not None:
-        known.drop(one.place)
+        known.pop(one.place, None)
         found.append((one.user_id, one.work.session))
     return found
 
@@ -71,7 +71,7 @@ def test_what_is_due_is_found_once_whatever_happens(steps: list[tuple[str, int, 
             known.add(one)
             there[str(number)] = due_at
         elif step == "drop":
-            known.drop(one.place)
+            known.pop(one.place, None)
             there.pop(str(number), None)
         else:
             at = max(at, due_at)
