@@ -96,7 +96,7 @@ class Storage:
     async def retain(
         self, policies: Mapping[str, RetentionSettings], user_id: str | None, report: Count, *, dry_run: bool
     ) -> Retained:
-        """Apply the retention of agents to a user, or to everybody; see `maintenance.everything.retain_all`."""
+        """Apply the retention of agents to a user, or to everybody; see `maintenance.runner.retain_all`."""
         return await retain_all(self.memory, self.checkpointer, policies, user_id, dry_run=dry_run, report=report)
 
     async def audit_entries(
