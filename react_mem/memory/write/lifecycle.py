@@ -277,7 +277,6 @@ class TurnMemory:
         if assembled.missing:
             telemetry.count("degradations", part="summary")
         _measure(assembled, frame.window.tokens)
-        _measure_relevance(assembled.memories.items)
         if recalled.read:
             memories, missing = assembled.memories, recalled.results.missing | assembled.missing
             self.found(memories.items, missing, dropped=memories.dropped)
@@ -367,13 +366,10 @@ def _measure(assembled: Assembled, window: int) -> None:
     for section, number in assembled.dropped.items():
         if number:
             telemetry.count("context.dropped", number, section=str(section))
-
-
-def _measure_relevance(items: Sequence[MemoryResultItem]) -> None:
     best: dict[str, float] = {}
-    for item in items:
+    for item in assembled.memories.items:
         best[item.scope] = max(best.get(item.scope, 0.0), item.score or 0.0)
-    for item in items:
+    for item in assembled.memories.items:
         if item.similarity is not None:
             telemetry.record("read.similarity", item.similarity)
         if item.score is not None and best[item.scope] > 0:
