@@ -206,12 +206,7 @@ class ToolMemory:
         operations = _operations(text, about, said, replaced, heard)
         await make_room(self.memory.store, self.user_id, self.memory.policy.quotas, [text])
         return await write_facts(
-            self.memory.store,
-            self.user_id,
-            operations,
-            at=now(),
-            session_id=self.session_id,
-            agent_id=self.agent_id,
+            self.memory.store, self.user_id, operations, at=now(), session_id=self.session_id, agent_id=self.agent_id
         )
 
     async def record(self, goal: str, outcome: str, steps: Sequence[str], lessons: Sequence[str]) -> bool:

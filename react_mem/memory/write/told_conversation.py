@@ -171,11 +171,7 @@ class _Uptake:
     """Plan for the messages sent by a client, against the messages in memory and the forgotten ones."""
 
     def __init__(
-        self,
-        turns: Turns,
-        told: Sequence[ClientMessage],
-        held: Sequence[dict[str, Any]],
-        forgotten: Collection[str],
+        self, turns: Turns, told: Sequence[ClientMessage], held: Sequence[dict[str, Any]], forgotten: Collection[str]
     ) -> None:
         self._session = turns.session_id
         self.held = sorted(
