@@ -89,6 +89,12 @@ class Storage:
         """Return the legal holds on everybody, by owner."""
         return await all_holds(self.memory)
 
+    async def retain(
+        self, policies: Mapping[str, RetentionSettings], user_id: str | None, report: Count, *, dry_run: bool
+    ) -> Retained:
+        """Apply the retention of agents to a user, or to everybody; see `maintenance.runner.retain_all`."""
+        return await retain_all(self.memory, self.checkpointer, policies, user_id, dry_run=dry_run, report=report)
+
     async def audit_entries(
         self, user_id: str | None = None, since: datetime | None = None
     ) -> AsyncIterator[tuple[int, AuditEntry]]:

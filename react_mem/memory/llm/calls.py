@@ -328,7 +328,16 @@ class Asker:
         text = await asyncio.to_thread(load_prompt, question.prompt)
         instructions = text.format(**question.fields) if question.fields else text
         prompt = [SystemMessage(instructions), HumanMessage(question.data)]
-        asks = [partial(self._ask, model, question, prompt) for model in self._models]
+
+        async def filled(model: BaseChatModel, left: float) -> Mapping[str, Any]:
+            labels = {"purpose": self._purpose, "run_name": question.prompt}
+            said = await fill(model, question.schema, prompt, **labels, seconds=left, max_tokens=_MAX_TOKENS)
+            found = first_object(said.text)
+            if found is None:
+                raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=said.text)
+            return found
+
+        asks = [partial(filled, model) for model in self._models]
         said = await ask_in_turn(asks, self._seconds if seconds is None else seconds)
         return await asyncio.to_thread(question.read, said)
 
@@ -339,23 +348,6 @@ class Asker:
             for model in self._models
         ]
         return (await ask_in_turn(asks, self._seconds)).text
-
-    async def _ask(
-        self, model: BaseChatModel, question: ModelQuestion[Any], prompt: Sequence[BaseMessage], seconds: float
-    ) -> Mapping[str, Any]:
-        said = await fill(
-            model,
-            question.schema,
-            prompt,
-            purpose=self._purpose,
-            run_name=question.prompt,
-            seconds=seconds,
-            max_tokens=_MAX_TOKENS,
-        )
-        found = first_object(said.text)
-        if found is None:
-            raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=said.text)
-        return found
 
 
 def as_lines(tag: str, values: Sequence[Mapping[str, Any]]) -> str:

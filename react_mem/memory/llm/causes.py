@@ -74,10 +74,7 @@ _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"://[^/\s]*@", f"://{HIDDEN}@"),
         (r"(?<=\?)[^\s'\"]*=[^\s'\"]*", HIDDEN),
         (r"(?i)\b(bearer|basic)\s+[\w.~+/=-]+", rf"\1 {HIDDEN}"),
-        (
-            rf"(?i)\b({_NAMED}['\"]?\s*(?:[:=]|provided:?|is)\s*['\"]?)(?!\[hidden\])[^\s'\",;}}]+",
-            rf"\1{HIDDEN}",
-        ),
+        (rf"(?i)\b({_NAMED}['\"]?\s*(?:[:=]|provided:?|is)\s*['\"]?)(?!\[hidden\])[^\s'\",;}}]+", rf"\1{HIDDEN}"),
         # providers repeat a refused key in part: the rest of it is not for logs either
         (r"\b(?:sk|pk|rk|gsk|xai|key|token)-[^\s'\",}]{4,}", HIDDEN),
         (r"\b(?:sk|pk|rk|gsk|hf|gh[pousr]|github_pat|xox[a-z]|npm|key)_[\w*.-]{4,}", HIDDEN),

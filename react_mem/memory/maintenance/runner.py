@@ -18,7 +18,6 @@ from pydantic import BaseModel, Field
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.calls import Asker
 from react_mem.memory.llm.causes import cause_of, trace_of
-from react_mem.memory.maintenance.queue import RenewedLease, WorkQueue
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, PENDING
@@ -42,7 +41,7 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.priority import FRONT, behind_turns
 from react_mem.memory.store.statistics import server_of, waiting_of
 from react_mem.memory.store.transactions import Guard, compare_and_set
-from react_mem.memory.work.items import Place, Work, announce, put_work
+from react_mem.memory.work.items import Place, RenewedLease, Work, WorkQueue, announce, put_work
 from react_mem.memory.write.conversations import agents_with_work, end_conversation, quiet_conversations
 from react_mem.memory.write.session import TurnReport, next_due
 from react_mem.memory.write.turns import Turns
@@ -258,20 +257,18 @@ async def retain_all(
     user_id: str | None = None,
     *,
     dry_run: bool = False,
-    between: Callable[[], Any] | None = None,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Retained:
     """Apply retention to one user or to everybody; return the report. Without a checkpointer ended threads stay.
 
-    `between` is awaited before each user, and may raise to end the round; `report` is called before each with the users
-    done and their total.
+    `report` is called before each user with the users done and their total. A crowd of turns goes first.
     """
     total = Retained()
     users = [user_id] if user_id is not None else await users_with(store, *MemoryScope, PENDING.place, META)
     for done, user in enumerate(users):
         report(done, len(users))
-        if between is not None:
-            await between()
+        while FRONT.room_for_work(1) < 1:  # noqa: ASYNC110 - nobody tells that a crowd of turns has passed
+            await asyncio.sleep(_PAUSE)
         try:
             total += await retain(store, checkpointer, user, policies, dry_run=dry_run)
         except Exception as error:
@@ -318,7 +315,7 @@ class RetentionRounds:
         try:
             # what one agent keeps longer stays, whatever it came from
             with acting(AuditActor.WORKER, AuditReason.RETENTION):
-                report = await retain_all(self.store, self.checkpointer, policies, between=_crowd_passed)
+                report = await retain_all(self.store, self.checkpointer, policies)
             next_at = queue.now() + int(min(map(every, policies.values())).total_seconds() * 1000)
         finally:
             await asyncio.shield(queue.again(await lease.end(), next_at))
@@ -337,11 +334,6 @@ class RetentionRounds:
             if settings.limits:
                 found[agent] = settings
         return found
-
-
-async def _crowd_passed() -> None:
-    while FRONT.room_for_work(1) < 1:  # noqa: ASYNC110 - nobody tells that a crowd of turns has passed
-        await asyncio.sleep(_PAUSE)
 
 
 def every(settings: RetentionSettings) -> timedelta:

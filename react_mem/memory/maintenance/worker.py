@@ -21,12 +21,11 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of, trace_of
-from react_mem.memory.maintenance.queue import Held, KnownWork, RenewedLease, WorkQueue
 from react_mem.memory.maintenance.runner import AgentRunner, Outcome, RetentionRounds, Runners
 from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting
 from react_mem.memory.store.priority import FRONT, behind_turns
-from react_mem.memory.work.items import Place, Work, listen, worker_name
+from react_mem.memory.work.items import Held, KnownWork, Place, RenewedLease, Work, WorkQueue, listen, worker_name
 
 POLL_SECONDS = 5.0
 _LONGEST_POLL = 60.0  # seconds between two searches while the store fails
@@ -66,7 +65,7 @@ class Worker:
         checkpointer: BaseCheckpointSaver[Any] | None = None,
     ) -> None:
         self.store = store
-        self._runners = runners
+        self.runners = runners
         self._queue = queue or WorkQueue(store)
         self._until_idle = until_idle
         self._concurrency = concurrency
@@ -96,7 +95,7 @@ class Worker:
 
     def __len__(self) -> int:
         """Return the number of items in progress or known."""
-        return len(self._jobs.keys() | self._known.places())
+        return len(self._jobs.keys() | self._known.keys())
 
     @property
     def is_running(self) -> bool:
@@ -153,7 +152,7 @@ class Worker:
 
     def _heard(self, works: Sequence[tuple[str, Work]]) -> None:
         self.want()
-        names = self._runners.names()
+        names = self.runners.names()
         for user_id, work in works:
             if work.agent in names:
                 held = Held(work.place(user_id), user_id, work)
@@ -190,7 +189,7 @@ class Worker:
             all_begun = await self._begin_due(at)
             if self.loop.time() >= self._look_at or (self._more and all_begun):
                 self._look_at = self.loop.time() + poll
-                due = await self._queue.due(list(self._runners.names()), _LOOKED_AT)
+                due = await self._queue.due(list(self.runners.names()), _LOOKED_AT)
                 # what is left of those who are at hand has to wait for them, however often it is looked for
                 at_hand = {owner for owner, _ in self._jobs.values()}
                 self._more = len(due) >= _LOOKED_AT and any(held.user_id not in at_hand for held in due)
@@ -236,7 +235,7 @@ class Worker:
             return True
         runner = await self._runner(held.work.agent)
         if runner is None:
-            self._known.drop(held.place)
+            self._known.pop(held.place, None)
             return False
         claimed = await self._claim(held, early=early)
         if claimed is None or held.place in self._jobs:
@@ -264,14 +263,14 @@ class Worker:
                 claimed = await self._queue.claim(now, self._name)
         if self._known.get(held.place) is held:
             # what has been heard meanwhile is to be done after this
-            self._known.drop(held.place)
+            self._known.pop(held.place, None)
         return claimed
 
     async def _runner(self, agent: str) -> AgentRunner | None:
         if agent in self._unusable:
             return None
         try:
-            return await self._runners.get(agent)
+            return await self.runners.get(agent)
         except Exception as error:
             self._unusable.add(agent)
             log.warning("the agent %r cannot do its work behind the turns here: %s", agent, cause_of(error))
@@ -308,7 +307,7 @@ class Worker:
         else:
             after = None
             if await self._queue.finish(held):
-                self._known.drop(held.place)
+                self._known.pop(held.place, None)
         if after is not None:
             self._known.add(after)
 
@@ -367,7 +366,6 @@ class AgentWork:
 
     def __init__(self) -> None:
         self.runners: dict[str, AgentRunner] = {}
-        self._workers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[Worker]] = weakref.WeakKeyDictionary()
 
     def names(self) -> Sequence[str]:
         """Return the agents with a runner."""
@@ -381,23 +379,25 @@ class AgentWork:
         """Return the runner of an agent, for a worker."""
         return self.runners.get(agent)
 
+    def _here(self) -> list[Worker]:
+        loop = asyncio.get_running_loop()
+        return [one for one in list(_running) if one.loop is loop and one.runners is self and one.is_running]
+
     def ensure(self, store: BaseStore) -> None:
         """Start a worker in this event loop, unless there is one; it ends when the work of this process is done."""
-        workers = self._workers.setdefault(asyncio.get_running_loop(), [])
-        workers[:] = [worker for worker in workers if worker.is_running]
-        there = [worker for worker in workers if worker.store is store]
+        there = [worker for worker in self._here() if worker.store is store]
         for worker in there:
             worker.want()
         if not there:
-            workers.append(Worker(store, self, until_idle=True))
+            # kept by those who are told of work, until it ends
+            Worker(store, self, until_idle=True)
 
     async def drain(self, within: float) -> bool:
         """Do pending extraction at once, in the stores used in this event loop; return true if all was done in time.
 
         Undone work stays durable and due.
         """
-        workers = self._workers.get(asyncio.get_running_loop(), [])
-        return await drain(within, [worker.store for worker in workers])
+        return await drain(within, [worker.store for worker in self._here()])
 
     @asynccontextmanager
     async def running(
@@ -408,7 +408,6 @@ class AgentWork:
             yield
             return
         worker = Worker(store, self, checkpointer=checkpointer)
-        self._workers.setdefault(asyncio.get_running_loop(), []).append(worker)
         try:
             yield
         finally:

@@ -126,8 +126,10 @@ class _Batch:
 
     def _change(self, fact: Fact, operation: Operation, when: datetime) -> None:
         corrects = operation.relation == "corrects"
-        # what never was so is the fact that is named, and not what has taken its place
-        target = self.facts.get(operation.target_id or "") if corrects else self._heir(operation.target_id, when)
+        target = self.facts.get(operation.target_id or "")
+        if not corrects:
+            # what never was so is the fact that is named; else it is the one that has taken its place
+            target = self._followed(operation.target_id, lambda _, heir: heir.said_at <= when)
         if target is None or target.id == fact.id:
             return
         if self._is_beside(target, operation):
@@ -159,9 +161,6 @@ class _Batch:
         return self._followed(
             id_, lambda fact, whole: set(fact.source_ids) <= set(whole.source_ids) or says_again(whole, fact)
         )
-
-    def _heir(self, id_: str | None, when: datetime) -> Fact | None:
-        return self._followed(id_, lambda _, heir: heir.said_at <= when)
 
     def _followed(self, id_: str | None, goes_on: Callable[[Fact, Fact], bool]) -> Fact | None:
         seen: set[str] = set()

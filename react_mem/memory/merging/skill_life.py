@@ -58,7 +58,13 @@ _CERTAIN = 1.645  # standard errors of a one-sided bound at the confidence above
 def after_use(skill: Skill, success: bool) -> Skill:
     """Return a skill after one more use."""
     trials, successes = skill.trials + 1, skill.successes + success
-    update = {"trials": trials, "successes": successes, "status": _status(skill, trials, successes)}
+    good, bad = _beta(trials, successes)
+    doubt = _below(WORTH_IT, good, bad)
+    undecided = trials >= WINDOW and good < WORTH_IT * (good + bad)
+    status = "active" if 1 - doubt >= CONFIDENCE else skill.status
+    if skill.status == "archived" or doubt >= CONFIDENCE or undecided:
+        status = "archived"
+    update: dict[str, Any] = {"trials": trials, "successes": successes, "status": status}
     if trials >= WINDOW:
         update |= {"trials": trials // 2, "successes": min(trials // 2, (successes + 1) // 2)}
     return skill.model_copy(update=update)
@@ -91,9 +97,6 @@ def withhold(found: Sequence[MemoryResultItem], turn_id: str) -> tuple[list[Memo
 
     Skills of one task type are withheld together, so that none stands in for another. Deterministic for a turn. Only
     learnt skills are withheld, never those given by hand.
-
-    Args:
-        turn_id: A unique name of the turn.
     """
     shown, kept_back = [], []
     for item in found:
@@ -159,15 +162,6 @@ def is_outdone(skill: Skill, rivals: Iterable[Skill]) -> bool:
     if skill.status != "probation" or not skill.task_type or good >= WORTH_IT * (good + bad):
         return False
     return any(one.status == "active" and one.tool_sops and one.task_type == skill.task_type for one in rivals)
-
-
-def _status(skill: Skill, trials: int, successes: int) -> str:
-    good, bad = _beta(trials, successes)
-    doubt = _below(WORTH_IT, good, bad)
-    undecided = trials >= WINDOW and good < WORTH_IT * (good + bad)
-    if skill.status == "archived" or doubt >= CONFIDENCE or undecided:
-        return "archived"
-    return "active" if 1 - doubt >= CONFIDENCE else skill.status
 
 
 def _benefit(skill: Skill) -> tuple[float, float]:

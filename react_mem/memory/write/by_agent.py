@@ -147,11 +147,7 @@ _FORGET_CHARS = 8_000
 
 @dataclass(frozen=True)
 class Unclear:
-    """Ambiguous request; nothing was changed.
-
-    Args:
-        facts: The candidates, the likeliest first; none if nothing like it is remembered.
-    """
+    """Ambiguous request, with the candidates, the likeliest first, if anything like it is remembered."""
 
     facts: tuple[Fact, ...]
 
@@ -167,11 +163,7 @@ class Erased:
 
 @dataclass(frozen=True)
 class ToolMemory:
-    """One user's memory, in the turn of a tool call.
-
-    Args:
-        heard: The texts of the conversation so far.
-    """
+    """One user's memory, in the turn of a tool call, with the texts of the conversation so far."""
 
     memory: MemoryFacade
     user_id: str
@@ -181,22 +173,15 @@ class ToolMemory:
 
     @classmethod
     async def of(cls, memory: MemoryFacade, identity: Identity, agent_id: str, state: Any) -> Self:
-        """Return the memory for a call of a tool.
-
-        Args:
-            state: The agent's state, with the messages of the thread.
-        """
+        """Return the memory for a call of a tool; the agent's state has the messages of the thread."""
         heard = await asyncio.to_thread(Heard.of, state, identity.session_id)
         return cls(memory, identity.user_id, identity.session_id, agent_id, heard)
 
     @classmethod
     async def told(cls, memory: MemoryFacade, identity: Identity, agent_id: str, said: str) -> Self:
-        """Return the memory for an external agent that passes on a message of the user.
+        """Return the memory for an external agent that passes on a message of the user, word for word.
 
         The rest of its conversation is unknown here, so it counts as tainted.
-
-        Args:
-            said: The message, word for word.
         """
         said = storable(said)
         # told again the same day it is the same message
@@ -205,16 +190,10 @@ class ToolMemory:
         return cls(memory, identity.user_id, identity.session_id, agent_id, replace(heard, tainted=True))
 
     async def store(self, text: str, about: str, replaces: str) -> list[Fact] | Unclear | None:
-        """Store a statement of the user in this conversation.
+        """Store a statement of the user in this conversation, in the model's words, perhaps in place of a known fact.
 
-        Args:
-            text: The fact, in the model's words.
-            about: Its subject: user, or a name.
-            replaces: The text of a known fact that it replaces; empty for none.
-
-        Returns:
-            The facts that are new or changed; `Unclear` if the fact to replace is ambiguous; None if the user did not
-            say it.
+        Returns the facts that are new or changed; `Unclear` if the fact to replace is ambiguous; None if the user did
+        not say it.
         """
         heard = self.heard
         said = await asyncio.to_thread(support, text, heard.own, heard.assistant, heard.tainted)
@@ -227,12 +206,7 @@ class ToolMemory:
         operations = _operations(text, about, said, replaced, heard)
         await make_room(self.memory.store, self.user_id, self.memory.policy.quotas, [text])
         return await write_facts(
-            self.memory.store,
-            self.user_id,
-            operations,
-            at=now(),
-            session_id=self.session_id,
-            agent_id=self.agent_id,
+            self.memory.store, self.user_id, operations, at=now(), session_id=self.session_id, agent_id=self.agent_id
         )
 
     async def record(self, goal: str, outcome: str, steps: Sequence[str], lessons: Sequence[str]) -> bool:
@@ -257,14 +231,10 @@ class ToolMemory:
         return True
 
     async def forget(self, what: str) -> Erased | Unclear | None:
-        """Forget a fact, its consequences, and the words that said it.
+        """Forget a fact, by its text or distinctive words, its consequences, and the words that said it.
 
-        Args:
-            what: The text of the fact, or its distinctive words.
-
-        Returns:
-            The forgotten records; `Unclear` if the fact is ambiguous; None if something other than the user may have
-            asked for it.
+        Returns the forgotten records; `Unclear` if the fact is ambiguous; None if something other than the user may
+        have asked for it.
         """
         known = await related_facts(self.memory.store, self.user_id, [what])
         meant = meant_facts(what, known)
@@ -274,14 +244,7 @@ class ToolMemory:
         return await self._erase([fact.id for fact in meant], texts, what)
 
     async def forget_one(self, id_: str) -> Erased | None:
-        """Forget a record of the user by its id, as `forget` does.
-
-        Returns:
-            The forgotten record; None if something other than the user may have asked for it.
-
-        Raises:
-            LookupError: If the user has no such record.
-        """
+        """Forget a record of the user by its id, as `forget` does; raise `LookupError` if there is none."""
         found = [item for item in await self.memory.list_records(self.user_id) if item.id == id_]
         if not found:
             raise LookupError("this user has no such memory")
@@ -289,16 +252,9 @@ class ToolMemory:
         return await self._erase([id_], texts, "")
 
     async def correct(self, id_: str, text: str) -> Fact | None:
-        """Replace a fact by a statement of the user in this conversation.
+        """Replace a fact by a statement of the user in this conversation, in the model's words; None if there is none.
 
-        Args:
-            text: The new fact, in the model's words.
-
-        Returns:
-            The new fact; None if the user did not say it.
-
-        Raises:
-            ValueError: If it is not a believed fact, or the text says nothing new; the message names the cause.
+        Raises `ValueError` if it is not a believed fact, or the text says nothing new; the message names the cause.
         """
         heard = self.heard
         said = await asyncio.to_thread(support, text, heard.own, heard.assistant, heard.tainted)
@@ -348,11 +304,7 @@ class ToolMemory:
         return found
 
     async def unfold(self, name: str) -> Unfolded | None:
-        """Return the sources of a summary; None without such a summary.
-
-        Args:
-            name: Its id, or the beginning of it.
-        """
+        """Return the sources of a summary by its id or the beginning of it; None without such a summary."""
         id_ = await find_summary(self.memory, self.user_id, self.session_id, name)
         return await unfold(self.memory, self.user_id, id_) if id_ else None
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from langgraph.store.base import GetOp, Item
 
+from react_mem.memory.branches.tree import regrown
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.links import FOUNDS, Direction, reader
 from react_mem.memory.index.entries import whole_text
@@ -22,7 +23,7 @@ from react_mem.memory.model.records import Fact, Message, Summary
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.summaries.sources import MAX_WAITING, Fold, Source, applied, next_fold, without
+from react_mem.memory.summaries.sources import Fold, Source, applied, next_fold, without
 from react_mem.memory.summaries.summarise import Made, SummaryTask
 from react_mem.memory.write.session import Session, TurnReport
 
@@ -70,17 +71,10 @@ async def _caught_up(session: Session, chain: ContextChain) -> ContextChain:
         limit=WHOLE,
         refresh_ttl=False,
     )
-    joined = {entry.id for entry in chain.entries}
-    for item in found:
-        if item.value.get("chain") and item.value["level"] == "1":
-            joined.update(item.value["source_ids"])
-    said = (item.value for item in found if MESSAGE.matches(item.value) and item.value["text"])
-    missing = [value for value in said if value["id"] not in joined]
-    missing.sort(key=lambda value: (value["turn"], str(value["created_at"]), value["id"]))
-    room = max(MAX_WAITING - chain.waiting, 0)
-    latest = tuple(id_ for id_ in chain.latest if id_ in joined)
-    after = chain.model_copy(update={"latest": latest}).append([Message.from_value(v) for v in missing[:room]])
-    return after.model_copy(update={"behind": len(missing) > room})
+    told = [Summary.from_value(item.value) for item in found if SUMMARY.matches(item.value) and item.value["chain"]]
+    messages = (item.value for item in found if MESSAGE.matches(item.value))
+    # a long conversation takes a while
+    return await asyncio.to_thread(lambda: regrown(chain, told, [Message.from_value(value) for value in messages]))
 
 
 def _followed(chain: ContextChain, turn: PendingTurn, said: dict[str, Message]) -> ContextChain | None:

@@ -16,7 +16,7 @@ from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import known_as, reconcile, stated
 from react_mem.memory.merging.restating import said_again, ways
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import FACT
+from react_mem.memory.model.kinds import FACT, PENDING
 from react_mem.memory.model.operations import EpisodeDraft, Extraction, Operation, Unread
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import ProfileValue
@@ -24,15 +24,13 @@ from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, fact_id
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.episodic import completed
-from react_mem.memory.store.transactions import transact
 from react_mem.memory.write.chain import preferences_among
 from react_mem.memory.write.session import (
     ClaimedTurns,
     Session,
     Stamp,
     TurnReport,
-    done_with,
-    given_back,
+    freed,
     grant_wishes,
     in_short,
     wish_changes,
@@ -118,7 +116,9 @@ def settle_verbatim(
         there = {**facts, **changed}
         changed |= stated(there, None if known is None else there[known.id], new)
     ids = {fact.id for fact in kept}
-    gone = [f.id for f in facts.values() if f.verbatim and set(f.source_ids) <= set(read) and f.id not in ids]
+    # what is left behind with its branch has no sources, and may return
+    over = (f for f in facts.values() if f.verbatim and f.source_ids and set(f.source_ids) <= set(read))
+    gone = [fact.id for fact in over if fact.id not in ids]
     return list(changed.values()), gone
 
 
@@ -197,11 +197,7 @@ async def commit(
     spoken = [*(fact.id for fact in unread), *(fact.id for fact in related if not words.isdisjoint(ways(fact)))]
     wished = wish_changes(user_id, session.agent_id, extraction.ops, said)
 
-    async def step() -> tuple[TurnReport, list[Change]]:
-        mine = await claim.still_mine()
-        if len(mine) < len(claim.due):
-            # some were forgotten, or left behind with their branch: what was read of them is not to be written
-            return TurnReport(calls=extraction.calls, waiting=len(mine)), given_back(user_id, mine, None)
+    async def step(mine: Sequence[PendingTurn]) -> tuple[TurnReport, list[Change]]:
         stored = await load_facts(session.memory.store, user_id, extraction.ops, spoken, verbatim_in=session.session_id)
         facts, kept, changes = await settled(
             session, extraction.ops, stored, said, unread=unread, beside=stored.values(), read=read, at=stamp.at
@@ -209,9 +205,11 @@ async def commit(
         changes += await _told(session, extraction, mine, messages, stamp, [*facts, *kept])
         changes += await marked(session, extraction, facts)
         learnt, refused = await _profile(session, extraction, stamp, said)
-        changes += [*learnt, *wished, *done_with(user_id, mine)]
+        changes += [*learnt, *wished, *(delete(user_id, PENDING, turn.id) for turn in mine)]
         whole = {fact.id: fact for fact in (*facts, *kept)}.values()
-        news = [fact for fact in whole if _is_news(fact, stored.get(fact.id))]
+        # what was said or ended, rather than only touched by another fact
+        seen = {(fact.id, fact.source_ids, fact.current) for fact in stored.values() if not fact.verbatim}
+        news = [fact for fact in whole if (fact.id, fact.source_ids, fact.current) not in seen]
         report = TurnReport(
             stored=[fact.text for fact in news if fact.current],
             retired=[fact.text for fact in news if not fact.current],
@@ -220,7 +218,7 @@ async def commit(
         )
         return report, changes
 
-    report = await transact(session.memory.store, user_id, step)
+    report = await claim.write(step, TurnReport(calls=extraction.calls))
     # it is no longer believed; now it goes for good
     return report + TurnReport(problem=await grant_wishes(session.memory.store, user_id)) if wished else report
 
@@ -300,17 +298,8 @@ async def keep_verbatim(
     claim: ClaimedTurns, messages: Sequence[Message], failure: ExtractionError | None = None
 ) -> TurnReport:
     """Store the user's statements verbatim: for good without a model, else until the model works again."""
-    session = claim.session
-
-    async def step() -> tuple[TurnReport, list[Change]]:
-        mine = await claim.still_mine()
-        if len(mine) < len(claim.due):
-            # forgotten meanwhile, left behind, or read by somebody else
-            problem = in_short(failure) if failure else ""
-            return TurnReport(problem=problem, waiting=len(mine)), given_back(session.user_id, mine, None)
-        return await kept_at_once(session, mine, messages, {}, failure)
-
-    report = await transact(session.memory.store, session.user_id, step)
+    lost = TurnReport(problem=in_short(failure) if failure else "")
+    report = await claim.write(lambda mine: kept_at_once(claim.session, mine, messages, {}, failure), lost)
     claim.count_parked(failure)
     return report
 
@@ -341,7 +330,8 @@ async def kept_at_once(
         new = {id_: f for id_, f in kept.items() if f != stored.get(id_) and not said.isdisjoint(f.source_ids)}
         kept |= {id_: f.model_copy(update={"unread": True}) for id_, f in new.items()}
     changes = [put(session.user_id, f) for f in kept.values() if f != stored.get(f.id)]
-    changes += given_back(session.user_id, due, failure) if failure else done_with(session.user_id, due)
+    user_id = session.user_id
+    changes += [put(user_id, freed(turn, failure)) if failure else delete(user_id, PENDING, turn.id) for turn in due]
     problems = [in_short(failure) if failure else "", await _more_said(verbatim, messages)]
     report = TurnReport(
         stored=[fact.text for id_, fact in kept.items() if id_ not in stored],
@@ -377,11 +367,6 @@ async def _more_said(kept: Sequence[Fact], messages: Sequence[Message]) -> str:
     """Return a notice to the user that messages state more than is stored separately; empty if they do not."""
     many = len(kept) >= MAX_VERBATIM and await asyncio.to_thread(says_more_than_kept, messages)
     return _MORE_SAID if many else ""
-
-
-def _is_news(fact: Fact, before: Fact | None) -> bool:
-    """Return true if a fact was said or ended, rather than only touched by another fact."""
-    return before is None or (fact.source_ids, fact.current) != (before.source_ids, before.current) or before.verbatim
 
 
 def _left_out(extraction: Extraction, kept: bool) -> str:

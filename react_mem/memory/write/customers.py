@@ -1,19 +1,14 @@
-"""Customer of a conversation, from the profile or from a lookup of the deployment.
+"""Customer of a conversation, from the profile or from a lookup of the deployment; nothing here comes from a model.
 
-A deployment that keeps its customers elsewhere names a function in `REACT_MEM_CUSTOMER_LOOKUP`:
+`REACT_MEM_CUSTOMER_LOOKUP=crm:customer` names an async function on PYTHONPATH, which is asked first; its result stands
+alone, since it may be another person than the profile's. If it knows nobody, or fails, the profile of the
+conversation's owner is read:
 
-    # crm.py, on PYTHONPATH; REACT_MEM_CUSTOMER_LOOKUP=crm:customer
     async def customer(*, identity: str, conversation_id: str) -> Mapping[str, object] | None:
         return await orders.fetchrow("SELECT * FROM customers WHERE login = $1", identity)
 
-`identity` is the authenticated caller, and the only key to search by: callers choose conversation ids themselves, so a
-lookup by one alone would give away anybody's telephone number. Without a known caller there is no lookup.
-
-Columns are matched by common names of a customer's name, telephone number, e-mail, address, gender or form of address
-(`full_name`, `sdt`, `pronoun`); of several rows the first counts.
-
-The lookup is asked first and its result stands alone, since it may be another person than the profile's. If it knows
-nobody, or fails, the profile of the conversation's owner is read. Nothing here comes from a model.
+`identity` is the authenticated caller, and the only key to search by: callers choose conversation ids themselves.
+Without a known caller there is no lookup. Columns are matched by common names; of several rows the first counts.
 """
 
 from __future__ import annotations
@@ -50,11 +45,7 @@ _Value = Annotated[str, BeforeValidator(_one_line), StringConstraints(max_length
 
 
 class Customer(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True):
-    """Customer; unknown fields are empty.
-
-    Args:
-        form_of_address: The form of address, such as `anh`, `chị` or `Dr.`.
-    """
+    """Customer; unknown fields are empty. A form of address is `anh`, `chị` or `Dr.`."""
 
     name: _Value = ""
     phone: _Value = ""

@@ -86,7 +86,7 @@ async def _read(claim: ClaimedTurns, messages: Sequence[Message]) -> TurnReport:
         shown = await _shown(claim, messages)
         extraction = await ask(session, _turns_of(claim.due, shown, messages), related)
     except ExtractionError as error:
-        log.warning("extraction failed, the user's statements are kept word for word: %s", error)
+        log.warning("extraction failed and is tried again, the user's statements are kept word for word: %s", error)
         telemetry.count("degradations", part="extraction")
         if extracts:
             return await keep_verbatim(claim, messages, error)

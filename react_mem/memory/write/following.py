@@ -16,24 +16,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from react_mem.memory.branches.tree import (
-    believed,
-    branch_key,
-    following,
-    has_thread,
-    left_behind,
-    part_of,
-    put_tip,
-    put_trunk,
-    read_marks,
-    regrown,
-    root_of,
-    start_of,
-    tip_of,
-    was_on_thread,
-    with_lost_starts,
-    with_trunk,
-)
+from react_mem.memory.branches import tree as branch
 from react_mem.memory.graph.links import fall
 from react_mem.memory.merging.facts import fact_changes
 from react_mem.memory.merging.transcript import is_said, message_record_id, record_named
@@ -97,11 +80,11 @@ class BranchesOf:
             # said at the place of what is said now, or before a thread that has begun again, and not in it
             gone = [item for item in beside if item.id not in shown]
             lost = next((item.id for item in gone if item.payload.get("after") == last or not (tip or last)), "")
-            return bool(lost) and has_thread(config) and await self._leave_unanswered(lost, shown)
+            return bool(lost) and branch.has_thread(config) and await self._leave_unanswered(lost, shown)
         if since is not None:
             return await self.follow(last, shown)
-        if not await was_on_thread(config, self.session_id, tip, blocking=blocking):
-            return has_thread(config) and await self._leave_unanswered(tip, shown)
+        if not await branch.was_on_thread(config, self.session_id, tip, blocking=blocking):
+            return branch.has_thread(config) and await self._leave_unanswered(tip, shown)
         return await self._begin_anew(shown)
 
     def _record(self, since: str | None) -> str:
@@ -114,7 +97,7 @@ class BranchesOf:
         self, records: Sequence[Message], new: Sequence[Message], since: str | None, *, found: bool
     ) -> list[Message]:
         """Return a turn's new messages with predecessors; in a trimmed thread, not `found`, they follow on `since`."""
-        before = self._record(since) or start_of(self.session_id, records[0].id)
+        before = self._record(since) or branch.start_of(self.session_id, records[0].id)
         unknown = {record.id for record in new}
         noted = []
         for record in records:
@@ -131,35 +114,35 @@ class BranchesOf:
         """
         last = self._record(since)
         asked = [
-            GetOp(meta_namespace(self.user_id), branch_key(self.session_id)),
+            GetOp(meta_namespace(self.user_id), branch.branch_key(self.session_id)),
             GetOp(scope_namespace(self.user_id, MemoryScope.DIALOG), last),
         ]
         found = [item if isinstance(item, Item) else None for item in await self.store.abatch(asked)]
-        known, question = tip_of(found[0]), found[1].value.get("after", "") if found[1] else ""
-        marks = [put_tip(self.user_id, self.session_id, tip)]
+        known, question = branch.tip_of(found[0]), found[1].value.get("after", "") if found[1] else ""
+        marks = [branch.put_tip(self.user_id, self.session_id, tip)]
         # a copy of a thread, or one from before memory noted what follows on what; a long one is gone through once only
         if before := self._said([] if known else earlier):
-            marks.append(put_trunk(self.user_id, self.session_id, [start_of(self.session_id, before[0]), *before]))
+            trunk = [branch.start_of(self.session_id, before[0]), *before]
+            marks.append(branch.put_trunk(self.user_id, self.session_id, trunk))
         return bool(known) and known not in (last, question), marks
 
     async def follow(self, tip: str | None = None, shown: Collection[str] = ()) -> bool:
         """Follow a branch of the conversation and leave the others; return true if anything changed.
 
-        Args:
-            tip: The record of the message to continue from, perhaps on a left branch; None for the last finished turn.
-            shown: The records of the messages in the thread.
+        It is the one with a message, perhaps on a left branch, or with the last finished turn. `shown` are the records
+        of the messages in the thread.
         """
 
         async def step() -> tuple[bool, list[Change]]:
             tree = await self._tree()
             # what follows on a finished turn and was not left before is being said now
             goes_on = tip if tip is not None else tree.reached()
-            on = shown if tip is not None else following(goes_on, tree.after) - tree.away.keys()
+            on = shown if tip is not None else branch.following(goes_on, tree.after) - tree.away.keys()
             before = tree.said_at(goes_on)
             asked = {one for one in tree.questions if one in tree.away or tree.said_at(one) < before}
-            after = with_lost_starts(tree.after, asked, goes_on)
-            gone = left_behind(after, goes_on, on) & tree.messages.keys() if goes_on else tree.away.keys()
-            moved = [put_tip(self.user_id, self.session_id, goes_on)] if goes_on != tree.tip else []
+            after = branch.with_lost_starts(tree.after, asked, goes_on)
+            gone = branch.left_behind(after, goes_on, on) & tree.messages.keys() if goes_on else tree.away.keys()
+            moved = [branch.put_tip(self.user_id, self.session_id, goes_on)] if goes_on != tree.tip else []
             if gone == tree.away.keys():
                 return False, moved
             log.info("a conversation has forked: %d of its messages are left behind", len(gone))
@@ -172,7 +155,7 @@ class BranchesOf:
 
         async def step() -> tuple[str, list[Change]]:
             tree = await self._tree()
-            root = root_of(tree.tip, tree.after)
+            root = branch.root_of(tree.tip, tree.after)
             first = [id_ for id_ in shown if id_ in tree.messages and tree.after[id_] not in tree.messages]
             # both branches begin at the same place
             return root, tree.put_after(first, root)
@@ -217,11 +200,11 @@ class BranchesOf:
             refresh_ttl=False,
         )
         aside = await set_aside(self.store, self.user_id)
-        tip, trunk = await read_marks(self.store, self.user_id, self.session_id)
+        tip, trunk = await branch.read_marks(self.store, self.user_id, self.session_id)
         away = {item.key: item for item in aside if MESSAGE.matches(item.value) and _is_of(item, self.session_id)}
         messages: dict[str, Item] = {**away, **{item.key: item for item in said}}
         after = {id_: str(item.value.get("after", "")) for id_, item in messages.items()}
-        return _Tree(messages, away, with_trunk(after, trunk), tip, aside)
+        return _Tree(messages, away, branch.with_trunk(after, trunk), tip, aside)
 
 
 @dataclass(frozen=True)
@@ -282,7 +265,7 @@ def _reassessed(
     gone |= {id_: messages[id_] for id_ in off if id_ in messages}
     facts = {item.key: Fact.from_value(item.value) for item in items if FACT.matches(item.value)}
     said_at = {id_: datetime.fromisoformat(str(item.value["created_at"])) for id_, item in messages.items()}
-    return gone, believed(facts, gone, said_at, now())
+    return gone, branch.believed(facts, gone, said_at, now())
 
 
 def _moves(
@@ -298,7 +281,7 @@ def _moves(
     fall(
         left,
         fallen,
-        stands=lambda source, _: part_of(source) not in fallen,
+        stands=lambda source, _: branch.part_of(source) not in fallen,
         unsourced=lambda _: False,
         supported=lambda kind: kind.supported or kind.worked_on,
     )
@@ -357,7 +340,7 @@ def _chain(user_id: str, session_id: str, held: Iterable[Item], fallen: Mapping[
         return []
     summaries = [Summary.from_value(i.value) for i in left if SUMMARY.matches(i.value) and i.value["chain"]]
     messages = [Message.from_value(i.value) for i in left if MESSAGE.matches(i.value)]
-    after = regrown(before, summaries, messages)
+    after = branch.regrown(before, summaries, messages)
     if after == before:
         return []
     return [put(user_id, after) if after.entries else delete(user_id, CHAIN, before.id)]

@@ -46,13 +46,10 @@ class Support:
 
 
 def support(text: str, own: Sequence[str], assistant: Sequence[str], tainted: bool) -> Support | None:
-    """Return the latest evidence of a wording; None if the user did not say it.
+    """Return the latest evidence of a wording, such as a model's, in the user's messages; None if there is none.
 
-    Args:
-        text: A claim about the user's statement, such as a model's.
-        own: The user's messages, the latest last; quoted text in them does not count.
-        assistant: The assistant's messages just before the latest of them.
-        tainted: True if a tool result, a page or a quotation was shown with them: then no yes counts.
+    Quoted text in them does not count, nor a yes to the assistant's messages just before the latest of them, if a tool
+    result, a page or a quotation was shown with them (`tainted`).
 
     >>> support("User lives in Hue", ["I moved to Hue. It is hot."], [], False).text
     'I moved to Hue.'

@@ -155,13 +155,7 @@ class TurnMemory:
         node: str = "",
         blocking: bool = False,
     ) -> TurnMemory:
-        """Return the memory of the turn of the current node, for the run's owner.
-
-        Args:
-            tell: Receiver of the events; by default the run's custom stream.
-            node: The name of the node with hooks.
-            blocking: True outside of an event loop.
-        """
+        """Return the memory of the turn of the current node, for the run's owner; its stream is told by default."""
         config = get_config()
         identity = identify(runtime, config)
         off = switched_off(runtime, config)
@@ -283,7 +277,6 @@ class TurnMemory:
         if assembled.missing:
             telemetry.count("degradations", part="summary")
         _measure(assembled, frame.window.tokens)
-        _measure_relevance(assembled.memories.items)
         if recalled.read:
             memories, missing = assembled.memories, recalled.results.missing | assembled.missing
             self.found(memories.items, missing, dropped=memories.dropped)
@@ -306,13 +299,9 @@ class TurnMemory:
         return last_id(thread)
 
     async def end(self, turns: Turns, storing: Coroutine[Any, Any, object]) -> bool:
-        """Store the turn, and extract from it now if the policy says so; else a worker does.
+        """Store the turn, and extract from it now if the policy says so; return true if it is stored.
 
-        Args:
-            storing: The write, such as `turns.close(...)`, awaited here: its failure degrades the turn.
-
-        Returns:
-            True if it is stored.
+        The write, such as `turns.close(...)`, is awaited here: its failure degrades the turn.
         """
         try:
             with acting(AuditActor.AGENT, AuditReason.TURN):
@@ -377,13 +366,10 @@ def _measure(assembled: Assembled, window: int) -> None:
     for section, number in assembled.dropped.items():
         if number:
             telemetry.count("context.dropped", number, section=str(section))
-
-
-def _measure_relevance(items: Sequence[MemoryResultItem]) -> None:
     best: dict[str, float] = {}
-    for item in items:
+    for item in assembled.memories.items:
         best[item.scope] = max(best.get(item.scope, 0.0), item.score or 0.0)
-    for item in items:
+    for item in assembled.memories.items:
         if item.similarity is not None:
             telemetry.record("read.similarity", item.similarity)
         if item.score is not None and best[item.scope] > 0:

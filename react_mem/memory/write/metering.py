@@ -43,13 +43,7 @@ class Uncounted(set[str]):
 
 @dataclass(frozen=True)
 class Metering:
-    """Metering of one run.
-
-    Args:
-        user_id: The owner; None for nobody, who is not counted.
-        run_id: The run; empty if it is unknown.
-        tell: Receiver of the `memory` events.
-    """
+    """Metering of one run, of which the id may be empty, for its user, or for nobody, who is not counted."""
 
     policy: MemoryPolicy
     store: BaseStore | None
@@ -68,11 +62,7 @@ class Metering:
         return cls(policy, runtime.store, user_id, run_id, tell or runtime.stream_writer)
 
     async def admit(self) -> None:
-        """Count the run's message before anything of it is read, stored or asked.
-
-        Raises:
-            QuotaExceeded: If the user has used up a quota of the day.
-        """
+        """Count the run's message before anything of it is read, stored or asked, or raise `QuotaExceeded`."""
         await self._count(take_message)
         if self.run_id and self.store is not None and self.policy.quotas.limits_days:
             kept_with(self.store, AdmittedRuns)[self.run_id] = None
@@ -80,13 +70,8 @@ class Metering:
     async def before_model(self, *, begins: bool = False) -> None:
         """Count a call of the chat model, and the message of a run that was not admitted.
 
-        Such a run is a command that leads straight here, or one that resumes an interrupted turn.
-
-        Args:
-            begins: True if the turn has no answer yet, which decides for an unknown run.
-
-        Raises:
-            QuotaExceeded: If the user has used up a quota of the day.
+        Such a run is a command that leads straight here, or one that resumes an interrupted turn; if it is unknown, the
+        turn `begins` without an answer. Raises `QuotaExceeded` if the user has used up a quota of the day.
         """
         if self.store is None or not self.policy.quotas.limits_days:
             return

@@ -1,11 +1,8 @@
 """Statements that a user tells memory directly, outside of any turn, by the rules of a turn.
 
-Each text becomes a message of a conversation of its own, and each statement in it a verbatim fact. An agent with
-a model reads it afterwards, like a turn, and decides on its effects. Standing instructions
-(`memory.language.standing`) become no facts.
-
-A believed fact gets one more source, so that it outlives the conversation that said it first; further repetitions add
-none, until the fact is forgotten or over.
+Each text becomes a message of a conversation of its own, which an agent with a model reads afterwards, and each
+statement in it a verbatim fact; standing instructions become none. A believed fact gets one more source, so that it
+outlives the conversation that said it first; further repetitions add none, until it is forgotten or over.
 """
 
 from __future__ import annotations
@@ -102,7 +99,11 @@ async def remember(
         standing, since = await _told_to_do(memory, user_id, wish) if wish else (None, [])
         if not open_ and here.issuperset(fact.id for fact in again.values()) and not (wish and standing is None):
             return (told(there.values(), standing), False), since
-        kept = message.model_copy(update={"turn": await _next_turn(memory, user_id)})
+        said_here = {"session_id": REMEMBERED, "kind": MESSAGE.name}
+        last = await memory.store.asearch(MESSAGE.namespace(user_id), filter=said_here, limit=1, refresh_ttl=False)
+        # two texts at the same time may share a place
+        place = max((int(item.value.get("turn", 0)) for item in last), default=-1) + 1
+        kept = message.model_copy(update={"turn": place})
         borne: dict[str, Fact] = {}
         for one, fact in again.items():
             there_now, at = {**stored, **borne}, kept.created_at
@@ -173,10 +174,3 @@ async def _told_to_do(memory: MemoryFacade, user_id: str, wish: str) -> tuple[Me
         return (said[-1] if said else None), []
     again = said[-1].model_copy(update={"created_at": now()})
     return again, [put(user_id, again)]
-
-
-async def _next_turn(memory: MemoryFacade, user_id: str) -> int:
-    """Return the next index in the conversation; two simultaneous texts may share one."""
-    said = {"session_id": REMEMBERED, "kind": MESSAGE.name}
-    last = await memory.store.asearch(MESSAGE.namespace(user_id), filter=said, limit=1, refresh_ttl=False)
-    return max((int(item.value.get("turn", 0)) for item in last), default=-1) + 1

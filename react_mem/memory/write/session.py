@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -249,11 +249,25 @@ class ClaimedTurns:
         stored = [PendingTurn.from_value(known[turn.id]) for turn in self.due if turn.id in known]
         return [turn for turn in stored if turn.claimed_by == self.worker]
 
+    async def write(
+        self, step: Callable[[Sequence[PendingTurn]], Awaitable[tuple[TurnReport, list[Change]]]], lost: TurnReport
+    ) -> TurnReport:
+        """Write what a step makes of the turns; if some are not ours any more, release the others and return `lost`."""
+
+        async def whole() -> tuple[TurnReport, list[Change]]:
+            mine = await self.still_mine()
+            if len(mine) == len(self.due):
+                return await step(mine)
+            # forgotten meanwhile, left behind with their branch, or read by somebody else: nothing of it is written
+            return replace(lost, waiting=len(mine)), [put(self.session.user_id, freed(turn, None)) for turn in mine]
+
+        return await transact(self.session.memory.store, self.session.user_id, whole)
+
     async def release(self, failure: Exception | None = None) -> None:
         """Release the claims of turns that could not be finished; without a failure the attempt was broken off."""
 
         async def step() -> tuple[None, list[Change]]:
-            return None, given_back(self.session.user_id, await self.still_mine(), failure)
+            return None, [put(self.session.user_id, freed(turn, failure)) for turn in await self.still_mine()]
 
         await transact(self.session.memory.store, self.session.user_id, step)
         self.count_parked(failure)
@@ -262,7 +276,7 @@ class ClaimedTurns:
         """Delete the notes of turns from which nothing is extracted."""
 
         async def step() -> tuple[None, list[Change]]:
-            return None, done_with(self.session.user_id, await self.still_mine())
+            return None, [delete(self.session.user_id, PENDING, turn.id) for turn in await self.still_mine()]
 
         await transact(self.session.memory.store, self.session.user_id, step)
 
@@ -283,16 +297,6 @@ async def claim(session: Session, worker: str) -> ClaimableTurns:
         return replace(found, due=due), [put(session.user_id, turn) for turn in due]
 
     return await transact(session.memory.store, session.user_id, step)
-
-
-def given_back(user_id: str, mine: Sequence[PendingTurn], failure: Exception | None) -> list[Change]:
-    """Return the writes that release claims."""
-    return [put(user_id, freed(turn, failure)) for turn in mine]
-
-
-def done_with(user_id: str, mine: Sequence[PendingTurn]) -> list[Change]:
-    """Return the deletes of the notes of turns."""
-    return [delete(user_id, PENDING, turn.id) for turn in mine]
 
 
 async def offer_unread(session: Session) -> None:

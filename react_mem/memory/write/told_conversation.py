@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -71,12 +71,7 @@ _SURE = 2  # messages in a row that count as a repetition in any position; a sin
 
 @dataclass(frozen=True)
 class ClientMessage:
-    """Message sent by a client.
-
-    Args:
-        id: The client's id of it; empty without one.
-        said_at: Its time; None for now.
-    """
+    """Message sent by a client, with its own id, if any, and its time; None for now."""
 
     role: ToldRole
     text: str
@@ -113,8 +108,9 @@ async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[Stored
         # a conversation of months takes a while
         plan = await asyncio.to_thread(_Uptake, turns, told, held, forgotten)
         await make_room(memory.store, user_id, memory.policy.quotas, plan.asking)
-        latest, since = plan.latest, plan.since
-        for turn in plan.turns():
+        latest = [(one.place, one.message) for one in plan.held[-_SHOWN_BEFORE:]]
+        since: str | None = RecordName(plan.held[-1].id) if plan.held else None
+        for turn in plan.turns:
             *before, (place, message) = turn
             thread = placed_thread(place, [*latest, *before], [message])
             with FRONT.turn():
@@ -123,7 +119,7 @@ async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[Stored
                 else:
                     await turns.open(thread, since)
             latest, since = [*latest, *turn][-_SHOWN_BEFORE:], str(message.id)
-    return plan.taken
+    return [plan.taken[one.place] for one in plan.told]
 
 
 @dataclass(frozen=True)
@@ -175,57 +171,38 @@ class _Uptake:
     """Plan for the messages sent by a client, against the messages in memory and the forgotten ones."""
 
     def __init__(
-        self,
-        turns: Turns,
-        told: Sequence[ClientMessage],
-        held: Sequence[dict[str, Any]],
-        forgotten: Collection[str],
+        self, turns: Turns, told: Sequence[ClientMessage], held: Sequence[dict[str, Any]], forgotten: Collection[str]
     ) -> None:
         self._session = turns.session_id
-        self._held = sorted(
+        self.held = sorted(
             (_HeldPlace(int(value["turn"]), value) for value in held),
             key=lambda one: (one.place, one.value["created_at"]),
         )
-        self._by_id = {one.id: one for one in self._held}
+        self._by_id = {one.id: one for one in self.held}
         self._forgotten = forgotten
         self._gone = {id_ for id_ in forgotten if id_ not in self._by_id}
-        self._next = self._held[-1].place + 1 if self._held else 0
-        self._told = [self._read(place, one, turns.agent_id, len(told)) for place, one in enumerate(told)]
+        self._next = self.held[-1].place + 1 if self.held else 0
+        self.told = [self._read(place, one, turns.agent_id, len(told)) for place, one in enumerate(told)]
         self._new: list[tuple[int, AnyMessage]] = []
-        self._taken: dict[int, StoredMessage] = {}
+        self.taken: dict[int, StoredMessage] = {}
         self._take()
-
-    @property
-    def taken(self) -> list[StoredMessage]:
-        return [self._taken[one.place] for one in self._told]
 
     @property
     def asking(self) -> list[Message]:
         """The new messages from the user's first on: an answer before goes with its question, which is stored."""
-        new = [one for one in self._told if self._taken[one.place].outcome == "new"]
+        new = [one for one in self.told if self.taken[one.place].outcome == "new"]
         first = next((n for n, one in enumerate(new) if one.said.role == "user"), len(new))
         return [one.record for one in new[first:]]
 
     @property
-    def latest(self) -> list[tuple[int, AnyMessage]]:
-        """The last messages in memory, with their indices."""
-        return [(one.place, one.message) for one in self._held[-_SHOWN_BEFORE:]]
-
-    @property
-    def since(self) -> str | None:
-        """The id of the last message in memory."""
-        return RecordName(self._held[-1].id) if self._held else None
-
-    def turns(self) -> Iterator[list[tuple[int, AnyMessage]]]:
-        """Yield the new messages with their indices, turn by turn."""
-        turn: list[tuple[int, AnyMessage]] = []
+    def turns(self) -> list[list[tuple[int, AnyMessage]]]:
+        """The new messages with their indices, turn by turn."""
+        found: list[list[tuple[int, AnyMessage]]] = []
         for placed in self._new:
-            if turn and isinstance(placed[1], HumanMessage):
-                yield turn
-                turn = []
-            turn.append(placed)
-        if turn:
-            yield turn
+            if not found or isinstance(placed[1], HumanMessage):
+                found.append([])
+            found[-1].append(placed)
+        return found
 
     def _read(self, place: int, said: ClientMessage, agent_id: str, many: int) -> _ReadMessage:
         records = to_records([_message(said, "")], first=0, session_id=self._session, agent_id=agent_id)
@@ -240,7 +217,7 @@ class _Uptake:
 
     def _take(self) -> None:
         named: dict[str, _ReadMessage] = {}
-        for one in self._told:
+        for one in self.told:
             if one.said.id:
                 id_ = self._record(one.said.id)
                 first, held = named.setdefault(one.said.id, one), self._by_id.get(id_)
@@ -249,41 +226,41 @@ class _Uptake:
                 if first.key != one.key or other:
                     raise OtherWordsError(one.place)
                 if first is not one or id_ in self._by_id:
-                    self._taken[one.place] = StoredMessage(id=id_, outcome="known")
+                    self.taken[one.place] = StoredMessage(id=id_, outcome="known")
                 elif id_ in self._gone:
-                    self._taken[one.place] = StoredMessage(id=id_, outcome="forgotten")
-        gone = {place for place, taken in self._taken.items() if taken.outcome == "forgotten"}
-        left = [one for one in self._told if one.place not in gone]
+                    self.taken[one.place] = StoredMessage(id=id_, outcome="forgotten")
+        gone = {place for place, taken in self.taken.items() if taken.outcome == "forgotten"}
+        left = [one for one in self.told if one.place not in gone]
         if not all(one.said.id for one in left):
             self._take_up(left)
         place = self._next
-        for one in self._told:
-            if one.place in self._taken:
+        for one in self.told:
+            if one.place in self.taken:
                 continue
             message = _message(one.said, one.name(place))
             id_ = message_record_id(self._session, message)
-            self._taken[one.place] = StoredMessage(id=id_, outcome="forgotten" if id_ in self._gone else "new")
+            self.taken[one.place] = StoredMessage(id=id_, outcome="forgotten" if id_ in self._gone else "new")
             if id_ not in self._gone:
                 self._new.append((place, message))
             place += 1
 
     def _take_up(self, left: Sequence[_ReadMessage]) -> None:
         """Match messages with stored and forgotten ones."""
-        there = {one.place for one in self._held}
+        there = {one.place for one in self.held}
         holes = {place for one in left for place in one.gone if place not in there}
-        slots = sorted([*self._held, *map(_HeldPlace, holes)], key=lambda one: one.place)
+        slots = sorted([*self.held, *map(_HeldPlace, holes)], key=lambda one: one.place)
         # before the last thing that the user says here, what was forgotten is history and not said again
         last = max((one.place for one in left if one.said.role == "user"), default=0)
         while left:
             where, length = self._repeated(left, slots)
             for one, slot in zip(left[:length], slots[where:], strict=False):
                 id_ = slot.id or self._record(one.name(slot.place))
-                self._taken[one.place] = StoredMessage(id=id_, outcome="known" if slot.id else "forgotten")
+                self.taken[one.place] = StoredMessage(id=id_, outcome="known" if slot.id else "forgotten")
                 self._next = max(self._next, slot.place + 1)
             left, slots = left[length:], slots[where + length :]
             history = list(takewhile(lambda one: one.gone and one.place < last, left))
             for one in history:
-                self._taken[one.place] = StoredMessage(id=self._record(one.name(min(one.gone))), outcome="forgotten")
+                self.taken[one.place] = StoredMessage(id=self._record(one.name(min(one.gone))), outcome="forgotten")
             left = left[len(history) :]
             if not history:
                 return

@@ -129,7 +129,9 @@ class TurnToStore:
         # as after a crash, it may be there
         turn = self if guarded or not self.new else await self._unknown()
         if turn.new:
-            turn = await turn.referring()
+            new = await kept_apart(store, session.user_id, turn.new)
+            after = {record.id: record for record in new}
+            turn = replace(turn, records=[after.get(record.id, record) for record in turn.records], new=new)
             await turn._write(works, guarded=guarded)
         elif self.ends:
             # without an answer to keep, as where the runtime spoke in the model's place, what was asked is read
@@ -138,12 +140,6 @@ class TurnToStore:
             return ""
         announce(session.user_id, works)
         return turn.not_kept
-
-    async def referring(self) -> TurnToStore:
-        """Store the media of the new messages, and return the turn with references to them."""
-        new = await kept_apart(self.session.memory.store, self.session.user_id, self.new)
-        after = {record.id: record for record in new}
-        return replace(self, records=[after.get(record.id, record) for record in self.records], new=new)
 
     @property
     def not_kept(self) -> str:
@@ -250,13 +246,9 @@ class Turns(Session):
     """Turns of one user in one conversation with an agent; see `Session`."""
 
     async def open(self, thread: Sequence[BaseMessage], since: str | None) -> str:
-        """Store the user's message before anything else can fail.
+        """Store the user's message before anything else can fail; return a notice about parts that are not stored.
 
-        Args:
-            since: The id of the last message in memory, from `last_id`; None at the start.
-
-        Returns:
-            A notice to the user about parts that are not stored; else empty.
+        `since` is the id of the last message in memory, from `last_id`; None at the start.
         """
         return await TurnToStore.of(self, thread, since).store()
 
@@ -351,11 +343,7 @@ class Turns(Session):
         telemetry.count("extraction.changes", len(report.retired), change="retired")
 
     async def _sum_up(self, known: ContextChain | None) -> TurnReport:
-        """Summarise the due parts of this conversation; a failed one is due again with the next turn.
-
-        Args:
-            known: Its chain as written a moment ago; None to read it.
-        """
+        """Summarise the due parts of this conversation, by its chain if that is known; a failed one stays due."""
         if not self.memory.policy.summaries.enabled:
             return TurnReport()
         try:

@@ -15,14 +15,13 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import SearchOp
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.queue import WorkQueue
 from react_mem.memory.maintenance.runner import Outcome
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.namespaces import WORK, work_namespace
 from react_mem.memory.model.policy import MemoryPolicy, RetentionSettings
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.searches import Target, search_statement
-from react_mem.memory.work.items import Work, put_work
+from react_mem.memory.work.items import Work, WorkQueue, put_work
 from react_mem.memory.write.turns import Turns
 from tests.support.citus import one_server
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.maintenance import queue as known_work
-from react_mem.memory.maintenance.queue import Held, KnownWork
-from react_mem.memory.work.items import Work
+from react_mem.memory.work import items as known_work
+from react_mem.memory.work.items import Held, KnownWork, Work
 
 
 def held(user: str, session: str, due_at: int) -> Held:
@@ -18,7 +17,7 @@ def held(user: str, session: str, due_at: int) -> Held:
 def begun(known: KnownWork, at: int, without: tuple[str, ...] = ()) -> list[tuple[str, str]]:
     found = []
     while (one := known.next(at, without)) is not None:
-        known.drop(one.place)
+        known.pop(one.place, None)
         found.append((one.user_id, one.work.session))
     return found
 
@@ -72,7 +71,7 @@ def test_what_is_due_is_found_once_whatever_happens(steps: list[tuple[str, int, 
             known.add(one)
             there[str(number)] = due_at
         elif step == "drop":
-            known.drop(one.place)
+            known.pop(one.place, None)
             there.pop(str(number), None)
         else:
             at = max(at, due_at)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.queue import Held, WorkQueue
 from react_mem.memory.model.namespaces import work_namespace
-from react_mem.memory.work.items import Work, put_work
+from react_mem.memory.work.items import Held, Work, WorkQueue, put_work
 
 NAMES = ("tester",)
 

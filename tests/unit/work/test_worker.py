@@ -14,13 +14,12 @@ from langgraph.store.base import Op, Result, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.maintenance import worker as module
-from react_mem.memory.maintenance.queue import WorkQueue
 from react_mem.memory.maintenance.runner import Outcome
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.store.priority import FRONT, Front, is_behind
-from react_mem.memory.work.items import Work, announce, put_work
+from react_mem.memory.work.items import Work, WorkQueue, announce, put_work
 
 Doing = Callable[[str, Work], Awaitable[Outcome]]
 

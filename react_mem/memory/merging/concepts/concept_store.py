@@ -257,7 +257,9 @@ async def load_concepts(store: BaseStore, user_id: str) -> dict[str, Concept]:
     """Return all named concepts of a user, by id; themes are left out."""
     found = await _kept(store, user_id, CONCEPT)
     # thousands take a tenth of a second
-    return await asyncio.to_thread(_read, found)
+    return await asyncio.to_thread(
+        lambda: {item.key: Concept.from_value(item.value) for item in found if not item.value.get("theme")}
+    )
 
 
 async def concept_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) -> list[Change]:
@@ -354,10 +356,6 @@ def _difference(user_id: str, before: Mapping[str, Concept], after: Iterable[Con
     gone = [delete(user_id, CONCEPT, id_) for id_ in before if id_ not in now_]
     written = [concept for id_, concept in now_.items() if before.get(id_) != concept]
     return [*gone, *(put(user_id, concept, indexed=False) for concept in written)]
-
-
-def _read(items: Iterable[Item]) -> dict[str, Concept]:
-    return {item.key: Concept.from_value(item.value) for item in items if not item.value.get("theme")}
 
 
 async def _kept(store: BaseStore, user_id: str, kind: Kind) -> list[SearchItem]:

@@ -150,13 +150,7 @@ _LABEL = LABELS[Origin.QUOTED].strip()
 
 @dataclass(frozen=True)
 class SpokenChat:
-    """Chat with spoken words apart from quoted text.
-
-    Args:
-        shown: The messages as the model sees them, the newest last.
-        said: All spoken words, the advertisement and the summary so far included.
-        given: All texts, quoted or not.
-    """
+    """Chat: its messages as the model sees them, the newest last, all spoken words, and all texts, quoted or not."""
 
     shown: list[dict[str, str]]
     said: list[str]
@@ -199,6 +193,7 @@ def _stretches(text: str) -> Iterator[str]:
     yield from (whole[begin:end] for begin, end in pairwise((*begins, len(whole))) if end > begin)
 
 
+_NAMED_AS = {"purpose": "chat_summary", "run_name": "chat_summary"}
 FIRST, NEXT = "chat_summary_first", "chat_summary_next"  # prompts without and with a previous summary
 _COUNTED_AS = {"model": "model", "customer": "store", "prompt": "store", "messages": "context"}
 
@@ -309,15 +304,8 @@ class ChatSummarizer:
         async def ask(model: BaseChatModel, seconds: float) -> SummaryDraft:
             # once: after an unusable answer another would cost as much
             try:
-                said = await fill(
-                    model,
-                    _SCHEMA,
-                    messages,
-                    purpose="chat_summary",
-                    run_name="chat_summary",
-                    seconds=seconds,
-                    max_tokens=self._policy.context.answer_tokens,
-                )
+                tokens = self._policy.context.answer_tokens
+                said = await fill(model, _SCHEMA, messages, **_NAMED_AS, seconds=seconds, max_tokens=tokens)
             except ExtractionError as error:
                 failures.append(f"a model failed, and the next one was asked: {error}")
                 raise
