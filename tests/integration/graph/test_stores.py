@@ -187,9 +187,11 @@ class TestArm:
 
     async def test_what_is_linked_with_what_was_found_is_found_too(self, memory_store: MemoryStore) -> None:
         await self.filled(memory_store)
-        plain = await MemoryFacade(memory_store).read(self.query())
+        # nothing is similar enough: words and links alone find
+        recall = {"similarity": 0.99}
+        plain = await MemoryFacade(memory_store, MemoryPolicy(recall=recall)).read(self.query())
         assert [item.id for item in plain] == ["tea"]
-        by_links = MemoryFacade(memory_store, MemoryPolicy(recall={"links": True}))
+        by_links = MemoryFacade(memory_store, MemoryPolicy(recall={**recall, "links": True}))
         found = await by_links.read(self.query())
         assert [item.id for item in found] == ["tea", "shop"]
         [tea, shop] = found
