@@ -42,7 +42,6 @@ CHANGED: dict[str, Any] = {
     "learning": {
         "experience": False,
         "skills": "traces",
-        "concepts": "model",
         "duplicates": "off",
         "knowledge": "rules",
     },
