@@ -42,6 +42,7 @@ CHANGED: dict[str, Any] = {
     "learning": {
         "experience": False,
         "skills": "traces",
+        "concepts": "model",
         "duplicates": "off",
         "knowledge": "rules",
     },

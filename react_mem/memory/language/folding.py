@@ -141,6 +141,15 @@ def is_marked(key: str) -> bool:
     return fold(whole) != whole
 
 
+def is_part(short: str, long: str) -> bool:
+    """Return true for a key that begins or ends a longer one: a first or a last name.
+
+    >>> is_part("anna", "anna schmidt"), is_part("nam", "nguyễn văn nam"), is_part("ann", "anna schmidt")
+    (True, True, False)
+    """
+    return short != long and (long.startswith(f"{short} ") or long.endswith(f" {short}"))
+
+
 def is_initials(short: str, long: str) -> bool:
     """Return true for a name, as it is written, that is the initials of another.
 
@@ -164,6 +173,12 @@ def likeness(one: str, other: str) -> float:
     return len(a & b) / len(a | b)
 
 
+def numbers(key: str) -> list[str]:
+    """Return the numbers in a key: an iPhone 14 and an iPhone 15 differ."""
+    return re.findall(r"\d+", unicodedata.normalize("NFKC", key))
+
+
+@lru_cache(maxsize=10_000)
 def grams(key: str) -> frozenset[str]:
     """Return the trigrams of a key, with blanks at both ends."""
     padded = f"  {joined(key)} "

@@ -86,7 +86,7 @@ async def reflect(anywhere: Turns, models: Sequence[BaseChatModel], tools: Seque
     policy, store = memory.policy, memory.store
     total = TurnReport()
     strategies: list[tuple[Strategy[Any], str, str]] = [
-        (EntityResolution(store, user_id), "consolidation", "names"),
+        (EntityResolution(store, user_id), "consolidation", policy.learning.concepts),
         (Deduplication(store, user_id), "consolidation", policy.learning.duplicates),
         (Consolidation(store, user_id, agent_id), "consolidation", policy.learning.knowledge),
         (Learning(memory, user_id, agent_id, tools), "learning", policy.learning.skills),

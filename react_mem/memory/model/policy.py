@@ -183,6 +183,11 @@ class LearningSettings(BaseModel, extra="forbid", frozen=True):
         description="How `maintenance` draws patterns, rules and preferences from facts and episodes: never, by "
         "counting, or in the small model's words too.",
     )
+    concepts: Literal["names", "model"] = Field(
+        "names",
+        description="How the people, places and things that facts name become concepts, behind the turns: by their "
+        "names and vectors, or with one model call of `maintenance` where those leave doubt.",
+    )
     duplicates: Annotated[Literal["off", "model"], _Off] = Field(
         "model",
         description="Whether `maintenance` looks for facts that say the same in other words: one call of the small "

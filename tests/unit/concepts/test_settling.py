@@ -1,16 +1,20 @@
-"""What names leave in doubt: settled by initials and vectors, or not at all."""
+"""What names leave in doubt: settled by initials and vectors, by a model, or not at all."""
 
 from __future__ import annotations
 
+import json
 import threading
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from langchain_core.embeddings import Embeddings
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.merging.concepts.concept_store import Names
-from react_mem.memory.merging.concepts.named_entities import initials, may_be_one
+from react_mem.memory.llm.calls import Asker
+from react_mem.memory.merging.concepts.concept_store import Names, load_concepts
+from react_mem.memory.merging.concepts.named_entities import candidates
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect import deduplication
 from react_mem.memory.reflect.deduplication import EntityResolution
@@ -19,6 +23,7 @@ from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.embeddings import EmbeddingModel
 from tests.support.databases import WordEmbeddings
+from tests.support.scripted_model import ScriptedModel
 from tests.unit.concepts.facts import fact
 from tests.unit.concepts.test_concepts import names, write_facts
 
@@ -52,20 +57,30 @@ class Calibrated(InMemoryStore, StoreCapabilities):
         self.embedding = EmbeddingModel("words", 64, Same(meaning))
 
 
-async def settle_concepts(store: InMemoryStore) -> Report:
-    return await run(EntityResolution(store, "ann"), None)
+def judge(same: list[str], different: list[str]) -> ScriptedModel:
+    return ScriptedModel(script=[json.dumps({"same": same, "different": different})])
+
+
+async def settle_concepts(store: InMemoryStore, model: ScriptedModel | None = None) -> Report:
+    return await run(EntityResolution(store, "ann"), Asker([model], 5) if model is not None else None)
+
+
+def asked(model: ScriptedModel) -> list[Any]:
+    return [json.loads(line) for p in model.prompts for line in str(p[-1].content).splitlines() if line[0] == "{"]
 
 
 @pytest.mark.parametrize(
     "facts",
     [
         [fact("my friend is Anna Schmidt"), fact("my boss is Anna Müller")],
+        [fact("my friend is Trần Thị Hoa"), fact("my boss is Nguyễn Văn Nam")],
         [fact("my friend is Hoàng Oanh"), fact("my boss is Hoãng Oanh")],
+        [fact("I own an iPhone 14"), fact("I sold an iPhone 15")],
+        [fact("I live in Hue"), fact("I was in London")],
     ],
 )
-def test_what_speaks_against_being_one(facts: list[Fact]) -> None:
-    one, other = Names.in_facts(facts, Names()).concepts()
-    assert not may_be_one(one, other)
+def test_what_speaks_against_being_one_leaves_no_doubt(facts: list[Fact]) -> None:
+    assert candidates(Names.in_facts(facts, Names()).concepts()) == []
 
 
 async def test_initials_are_the_name_where_vectors_say_so() -> None:
@@ -91,16 +106,78 @@ async def test_letters_alone_merge_nothing() -> None:
     assert len(await names(store)) == 4
 
 
-async def test_pairs_are_found_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_model_settles_what_is_in_doubt_and_is_asked_once() -> None:
     store = InMemoryStore()
-    await write_facts(store, *CITY)
-    here, threads = threading.get_ident(), []
+    await write_facts(store, *ACTOR, *SISTERS)
+    model = judge(["p1"], ["p2"])
 
-    def noted(given: Any) -> Any:
-        threads.append(threading.get_ident())
-        return initials(given)
+    settled = await settle_concepts(store, model)
+    again = await settle_concepts(store, model)
 
-    monkeypatch.setattr(deduplication, "initials", noted)
-    await settle_concepts(store)
-    assert len(threads) == 1
-    assert here not in threads
+    shown = asked(model)
+    assert {frozenset((*pair["a"]["names"], *pair["b"]["names"])) for pair in shown} == {
+        frozenset(named) for named in NAMED
+    }
+    told = {memory for pair in shown for side in (pair["a"], pair["b"]) for memory in side["memories"]}
+    assert {"my sister is Christina", "about Christine: is my boss"} <= told
+    assert (settled.calls, again.calls) == (1, 0)
+    assert len(await names(store)) == 3
+    merged = next(one for one in (await load_concepts(store, "ann")).values() if one.merged_from)
+    assert {alias.name for alias in merged.aliases} in NAMED
+    assert [merge.by for merge in merged.merged_from] == ["model"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        lambda messages: (_ for _ in ()).throw(ConnectionError("down")),
+        "I am not sure.",
+        json.dumps({"same": ["p1"], "different": ["p1"]}),
+        json.dumps({"same": ["p9", 4, None], "different": "p1"}),
+    ],
+)
+async def test_what_a_model_does_not_say_changes_nothing(said: str | Callable[..., Any]) -> None:
+    store = InMemoryStore()
+    await write_facts(store, *ACTOR)
+    await settle_concepts(store, ScriptedModel(script=[said]))
+    assert len(await names(store)) == 2
+
+
+async def test_new_facts_about_a_doubt_are_a_new_question() -> None:
+    store = InMemoryStore()
+    await write_facts(store, *SISTERS)
+    model = judge([], [])
+    await settle_concepts(store, model)
+    assert (await settle_concepts(store, model)).calls == 0
+    await write_facts(store, fact("is a nurse", about="Christine"))
+    again = await settle_concepts(store, model)
+    assert again.calls == 1
+
+
+async def test_what_two_verdicts_keep_apart_a_third_does_not_join() -> None:
+    store = InMemoryStore()
+    spelt = ("Arnold Schwarzenegger", "Arnold Schwarzeneger", "Arnold Schwarzenneger")
+    await write_facts(store, *(fact(f"I met {name}") for name in spelt))
+    model = judge(["p1", "p2"], ["p3"])
+    await settle_concepts(store, model)
+    assert len(asked(model)) == 3
+    assert len(await names(store)) == 2
+
+
+async def test_doubts_are_found_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = InMemoryStore()
+    await write_facts(store, *ACTOR, *SISTERS, *CITY)
+    in_loop: Counter[str] = Counter()
+    here = threading.get_ident()
+    for name in ("initials", "candidates", "_digest"):
+        compute = getattr(deduplication, name)
+
+        def noted(given: Any, name: str = name, compute: Callable[[Any], Any] = compute) -> Any:
+            in_loop[name] += threading.get_ident() == here
+            return compute(given)
+
+        monkeypatch.setattr(deduplication, name, noted)
+    gathered = await EntityResolution(store, "ann").gather({"pairs": ["0" * 16]}, Asker([judge([], [])], 5))
+    [asked] = gathered.questions
+    # of the pairs that are asked about, the keys alone
+    assert +in_loop == {"_digest": len(asked.keys)}

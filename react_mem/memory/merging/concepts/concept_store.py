@@ -300,11 +300,11 @@ async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict of entity resolution: two concepts are one."""
+    """Verdict of entity resolution on two concepts: merged by a judge, or kept apart for good (None)."""
 
     one: Concept
     other: Concept
-    by: Decider
+    by: Decider | None = None
     source_ids: tuple[()] = ()
 
 
@@ -317,13 +317,18 @@ def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdi
         one, other = (known.get(concept.aliases[0].id) for concept in (verdict.one, verdict.other))
         if one is None or other is None or one.id == other.id:
             continue
-        if not may_be_one(one, other):
-            continue
-        kept, moved = min(alias.id for alias in one.aliases), sorted(alias.id for alias in other.aliases)
-        names.merges.append(Merge(kept=kept, moved=tuple(moved), by=verdict.by))
-        aliases = one.aliases + other.aliases
-        known |= dict.fromkeys((alias.id for alias in aliases), Concept.of(aliases, names.merges, names.apart))
-        changed |= {alias.id for alias in aliases}
+        parts = [one.aliases, other.aliases]
+        if verdict.by is None:
+            first, second = sorted((one.aliases[0].id, other.aliases[0].id))
+            names.apart.add((first, second))
+        elif may_be_one(one, other):
+            kept, moved = min(alias.id for alias in one.aliases), sorted(alias.id for alias in other.aliases)
+            names.merges.append(Merge(kept=kept, moved=tuple(moved), by=verdict.by))
+            parts = [one.aliases + other.aliases]
+        for aliases in parts:
+            now_ = Concept.of(aliases, names.merges, names.apart)
+            known |= {alias.id: now_ for alias in aliases}
+            changed |= {alias.id for alias in aliases}
     return _changes(user_id, before, names, changed)
 
 

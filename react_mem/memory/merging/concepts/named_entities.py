@@ -11,18 +11,22 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import combinations, product
 
 from react_mem.memory.language.comparison import content_words, names
 from react_mem.memory.language.folding import (
     MAX_INDEXED_CHARS,
     fold,
+    grams,
     is_initials,
     is_marked,
+    is_part,
     joined,
     likeness,
     name_key,
     normalise,
+    numbers,
     spelling,
 )
 from react_mem.memory.language.statements import cue_words
@@ -220,13 +224,38 @@ def related(aliases: Mapping[str, Alias], merges: Iterable[Merge], start: Iterab
     return found
 
 
-# Candidate pairs of entity resolution: a name, and the initials of another.
+# Candidate pairs of entity resolution: concepts alike by letters, initials or a part of a name.
 
 _ALIKE = 0.5
 """Schwarzenegger and Schwarzeneger: 0.75; Christina and Christine: 0.6; Katherine and Catherine Johnson: 0.6."""
 
+_COMMON = 50
+"""Most names that may share a trigram before it tells nothing: more would be compared each with each."""
 
-def initials(concepts: Collection[Concept]) -> list[tuple[Concept, Concept]]:
+
+@dataclass(frozen=True)
+class Candidate:
+    """Two concepts that may be one, with the strength of the evidence, 0 to 1."""
+
+    one: Concept
+    other: Concept
+    strength: float
+
+
+def candidates(concepts: Collection[Concept]) -> list[Candidate]:
+    """Return the ambiguous pairs, the strongest first. Compute only: a second for thousands."""
+    found = {(pair.one.id, pair.other.id): pair for pair in initials(concepts)}
+    for one, other in _pairs(concepts):
+        if (one.id, other.id) in found:
+            continue
+        keys = ({name_key(alias.name) for alias in concept.aliases} for concept in (one, other))
+        strength = max(max(_likeness(a, b), _likeness(b, a)) for a, b in product(*keys))
+        if strength >= _ALIKE and may_be_one(one, other):
+            found[one.id, other.id] = Candidate(one, other, strength)
+    return sorted(found.values(), key=lambda pair: (-pair.strength, pair.one.id, pair.other.id))
+
+
+def initials(concepts: Collection[Concept]) -> list[Candidate]:
     """Return the pairs in which a name of one has the initials of a name of the other."""
     short: defaultdict[str, list[tuple[Alias, Concept]]] = defaultdict(list)
     long: defaultdict[str, list[tuple[Alias, Concept]]] = defaultdict(list)
@@ -237,12 +266,12 @@ def initials(concepts: Collection[Concept]) -> list[tuple[Concept, Concept]]:
                 short[joined(words[0])].append((alias, concept))
             else:
                 long["".join(word[0] for word in words)].append((alias, concept))
-    found: dict[tuple[str, str], tuple[Concept, Concept]] = {}
+    found: dict[tuple[str, str], Candidate] = {}
     for letters, named in short.items():
         for (alias, concept), (other, whose) in product(named, long.get(letters, ())):
             one, two = sorted((concept, whose), key=lambda each: each.id)
             if one.id != two.id and is_initials(alias.name, other.name) and may_be_one(one, two):
-                found[one.id, two.id] = one, two
+                found[one.id, two.id] = Candidate(one, two, 1.0)
     return list(found.values())
 
 
@@ -252,6 +281,30 @@ def may_be_one(one: Concept, other: Concept) -> bool:
     if any({*pair} & ids[0] and {*pair} & ids[1] for pair in (*one.apart, *other.apart)):
         return False
     return not any(_contradict(a, b) for a, b in product(one.aliases, other.aliases))
+
+
+def _pairs(concepts: Collection[Concept]) -> Iterable[tuple[Concept, Concept]]:
+    sharing: defaultdict[str, dict[str, Concept]] = defaultdict(dict)
+    for concept in concepts:
+        for alias in concept.aliases:
+            key = name_key(alias.name)
+            for mark in {*grams(key), *(f"\x1f{word}" for word in key.split())}:
+                sharing[mark][concept.id] = concept
+    pairs = {
+        (one, other): (members[one], members[other])
+        for members in sharing.values()
+        if len(members) <= _COMMON
+        for one, other in combinations(sorted(members), 2)
+    }
+    return pairs.values()
+
+
+def _likeness(one: str, other: str) -> float:
+    if numbers(one) != numbers(other):
+        return 0.0
+    return max(
+        likeness(one, other), 0.8 * is_part(one, other), 0.9 * (one != other and spelling(one) == spelling(other))
+    )
 
 
 def _contradict(one: Alias, other: Alias) -> bool:
