@@ -155,7 +155,7 @@ def _runner(agent: str) -> AgentRunner | None:
     resolved = resolve_agent(load_agent_config(agent))
     # a manager that remembers says how its work is done
     build_agent(resolved)
-    return resolved.work.runner(agent)
+    return resolved.work.runners.get(agent)
 
 
 # Memory of an agent, opened without its graph: what tells turns in an agent's place drives it.

@@ -128,7 +128,7 @@ class MemoryNodes:
         models, tools = agent.with_stand_ins(agent.small_model), tuple(tool.name for tool in agent.tools)
         # a flow keeps nothing longer than its agent
         runner = AgentRunner(self._memory.turns, models, tools, agent.config.memory.retention)
-        agent.work.register(agent.config.name, runner)
+        agent.work.runners[agent.config.name] = runner
 
     async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Search memory and the web for the question, store the question, and lay out the prompt of the turn.

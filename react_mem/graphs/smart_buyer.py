@@ -104,7 +104,7 @@ class Buyer:
             # what is done behind the turns: reflection on what was logged
             tools = tuple(one.name for one in buyer.tools)
             runner = AgentRunner(self._memory.turns, tools=tools, retention=buyer.config.memory.retention)
-            buyer.work.register(self.agent_id, runner)
+            buyer.work.runners[self.agent_id] = runner
         self._tools = {one.name: one for one in buyer.tools}
 
     async def plan(

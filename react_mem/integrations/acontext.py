@@ -35,16 +35,11 @@ from react_mem.integrations.skills.skill_files import NAME, read_skills, skill_n
 from react_mem.integrations.skills.skill_folders import SkillImport, owned_skills, take_in_skills
 from react_mem.memory import MemoryFacade, Origin
 
-MARK = "react_mem"
-"""Metadata key of our sessions, messages and skills there."""
-
-AGENT = "acontext"
-"""Agent id of imported skills and episodes."""
-
+MARK = "react_mem"  # Metadata key of our sessions, messages and skills there
+AGENT = "acontext"  # Agent id of imported skills and episodes
 _SPACE = uuid.UUID("6d0c9a5e-4f39-5a55-8f0e-1f5d1c8f7b52")
 _PAGE = 100
-_OVER = frozenset({"success", "failed"})
-"""Final statuses of a task."""
+_OVER = frozenset({"success", "failed"})  # Final statuses of a task
 
 
 class _Connected:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.store.base import BaseStore
 
-Said = str | re.Pattern[str]
-"""Words, compared in one spelling (`_plain`), or a pattern."""
+Said = str | re.Pattern[str]  # Words, compared in one spelling (`_plain`), or a pattern
 Space = tuple[str, ...]
 
 _SHOWN = 5

@@ -82,9 +82,7 @@ Namespace = tuple[str, ...]
 
 _EXAMPLES = 5
 _MONTH = timedelta(days=30)
-_MAX_CHARS = 2_000
-"""Characters of a text that are compared."""
-
+_MAX_CHARS = 2_000  # Characters of a text that are compared
 _NOT_KNOWN = "only memory of react-mem tells which memories its answers used"
 
 

@@ -19,8 +19,8 @@ from langgraph.store.base import BaseStore
 
 from react_mem.errors import StorageError
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.llm.checked_calls import checked, checked_calls
-from react_mem.memory.maintenance.everything import retain_all
+from react_mem.memory.llm.causes import checked, checked_calls
+from react_mem.memory.maintenance.runner import retain_all
 from react_mem.memory.maintenance.worker import CLOSING_SECONDS, close_workers
 from react_mem.memory.model.namespaces import encode
 from react_mem.memory.model.policy import MemoryPolicy

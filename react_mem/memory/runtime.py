@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.calls import Asker as Asker
     from react_mem.memory.llm.calls import ModelQuestion as ModelQuestion
     from react_mem.memory.llm.calls import limited as limited
-    from react_mem.memory.maintenance.everything import MemoryHealth as MemoryHealth
-    from react_mem.memory.maintenance.everything import check_health as check_health
-    from react_mem.memory.maintenance.everything import maintain_all as maintain_all
     from react_mem.memory.maintenance.runner import AgentRunner as AgentRunner
+    from react_mem.memory.maintenance.runner import MemoryHealth as MemoryHealth
+    from react_mem.memory.maintenance.runner import check_health as check_health
+    from react_mem.memory.maintenance.runner import maintain_all as maintain_all
     from react_mem.memory.maintenance.worker import AgentWork as AgentWork
     from react_mem.memory.maintenance.worker import Worker as Worker
     from react_mem.memory.merging.skill_life import withhold as withhold

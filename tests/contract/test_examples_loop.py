@@ -111,7 +111,7 @@ async def test_an_invocation_from_its_context_to_the_end_of_the_conversation(
         ("search_restaurants", 0.5),
     ]
     assert all(step.latency is not None and step.latency > 0 for step in steps)
-    runner = agent.work.runner("tester")
+    runner = agent.work.runners.get("tester")
     assert runner is not None
     await runner.turns(store, Identity("ann", "monday")).extract()
     assert (await graph.aget_state(thread("monday"))).values.get("working_memory") is None

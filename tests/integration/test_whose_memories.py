@@ -1,4 +1,4 @@
-"""Commands that find nothing say whose memories there are and where, and reading makes nothing; `doctor`."""
+"""Commands that find nothing say whose memories there are and where, and reading makes nothing; `users`, `doctor`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     "command",
     [
         *(f"memory {verb}" for verb in ("list", "search x", "threads", "history", "pending", "export", "undo")),
-        *("memory forget --yes", "audit", "hold list", "keys status", "retention", "skills export out"),
+        *("memory forget --yes", "users", "audit", "hold list", "keys status", "retention", "skills export out"),
         "context --thread 1",
     ],
 )
@@ -60,10 +60,13 @@ async def test_who_has_memories_is_told(
     run: Run, database_url: str, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", database_url)
+    assert "there are no memories yet in PostgreSQL at" in (await asyncio.to_thread(run, "users"))[1]
     memory = MemoryFacade(storage.memory)
     for user, count in (("ann", 2), ("bo.b@x", 1)):
         facts = [{"text": f"User has {n} cats", "source_ids": ["1"]} for n in range(count)]
         await memory.semantic.add(facts, user_id=user, session_id="monday", agent_id="tester")
+    code, told, _ = await asyncio.to_thread(run, "users", "--json")
+    assert (code, {one["user"]: one["memories"] for one in json.loads(told)}) == (0, {"ann": 2, "bo.b@x": 1})
     for command in ("list", "threads", "history", "search cats", "pending"):
         code, told, _ = await asyncio.to_thread(run, "memory", *command.split(), "--user", "somebody")
         assert code == 0

@@ -75,9 +75,3 @@ async def skills(memory: MemoryFacade, user_id: str = "ann") -> list[Skill]:
     """Return a user's procedures, whatever their status."""
     found = await memory.list_records(user_id, [MemoryScope.PROCEDURAL])
     return [skill for item in found if (skill := Skill.from_value(item.payload)).tool_sops]
-
-
-async def lessons(memory: MemoryFacade, user_id: str = "ann") -> list[Skill]:
-    """Return a user's lessons, whatever their status."""
-    found = await memory.list_records(user_id, [MemoryScope.PROCEDURAL])
-    return [skill for item in found if not (skill := Skill.from_value(item.payload)).tool_sops]

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from langgraph.store.postgres.aio import AsyncPostgresStore
+from langgraph.store.postgres.base import MIGRATIONS as STORE_MIGRATIONS
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
@@ -86,6 +87,14 @@ def files_up_to(number: int) -> Iterator[None]:
         migrations.MIGRATIONS = newest
 
 
+async def migrate_to(conn: AsyncConnection[Any], model: EmbeddingModel, number: int) -> None:
+    """Make a database of an older version by its files: beside tables of LangGraph's, as a new one has them at once."""
+    for statement in STORE_MIGRATIONS:
+        await conn.execute(statement.encode())
+    with files_up_to(number):
+        await migrations.migrate(conn, model, checkpoints=True)
+
+
 async def connect(url: str) -> AsyncConnection[DictRow]:
     return await AsyncConnection[DictRow].connect(url, autocommit=True, row_factory=dict_row)
 
@@ -93,8 +102,7 @@ async def connect(url: str) -> AsyncConnection[DictRow]:
 async def make(url: str, model: EmbeddingModel, rows: int, owners: int) -> None:
     """Make a database of that version."""
     async with await connect(url) as conn:
-        with files_up_to(LAST):
-            await migrations.migrate(conn, model, checkpoints=True)
+        await migrate_to(conn, model, LAST)
         sizes = {"rows": rows, "owners": owners, "dims": model.dims}
         await conn.execute(_FILL.encode(), sizes)
         await conn.execute(_FILL_INDEX.encode(), sizes)

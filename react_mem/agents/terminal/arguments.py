@@ -21,6 +21,7 @@ _RUNS = {
         "chat": ("chat",),
         "import_command": ("import", "skills", "mcp"),
         "memory": ("memory", "context"),
+        "doctor_command": ("users",),
         "records_commands": ("worker", "database", "keys", "maintain", "audit", "receipt", "retention", "hold"),
     }.items()
     for command in commands
@@ -180,6 +181,7 @@ def _commands() -> dict[str, tuple[Any, ...]]:
             *own,
             _option("--seconds", "how long the coding agent waits, at most (default: 1 to 5)", type=float),
         ),
+        "users": ("the users of whom something is remembered in this database, and where", _JSON),
         "doctor": (
             "which database, user, models and versions are used, of whom something is remembered, and what is off and "
             "why",

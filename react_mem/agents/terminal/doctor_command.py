@@ -1,4 +1,4 @@
-"""`react-mem doctor`: the configuration in use, the owners of memories, and gaps."""
+"""`react-mem users` and `react-mem doctor`: owners of memories, the configuration in use, and its gaps."""
 
 from __future__ import annotations
 
@@ -46,6 +46,18 @@ async def nothing_of(user: str, settings: StorageSettings) -> str:
         else "there are no memories yet"
     )
     return f"nothing of {user} in {place_in_words(settings)}; {there}"
+
+
+async def run_users(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Show the users with memories; return the exit code."""
+    found = (await look_at(settings)).holders
+    where = place_in_words(settings)
+    rows = [(one.user, str(one.count), f"{one.latest:%Y-%m-%d %H:%M}") for one in found]
+    data = [{"user": one.user, "memories": one.count, "last_written": one.latest.isoformat()} for one in found]
+    code = console.table(("user", "memories", "last written"), rows, data, f"there are no memories yet in {where}")
+    if rows and not arguments.json:
+        console.say(f"in {where}", "dim")
+    return code
 
 
 async def run_doctor(arguments: argparse.Namespace, console: Terminal) -> int:

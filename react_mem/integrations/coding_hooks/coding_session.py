@@ -51,16 +51,9 @@ from react_mem.memory.turns import (
 )
 
 MESSAGE = KINDS["message"]
-
-_EVERY = 1_000_000
-"""Number of turns that stands for all turns of a session."""
-
-_SHOWN_BEFORE = 4
-"""Messages passed on before a turn, by which a "yes" is understood."""
-
-_LOOKED_BACK = 32
-"""Latest messages, among which are those that hooks reported before the transcript had them."""
-
+_EVERY = 1_000_000  # Number of turns that stands for all turns of a session
+_SHOWN_BEFORE = 4  # Messages passed on before a turn, by which a "yes" is understood
+_LOOKED_BACK = 32  # Latest messages, among which are those that hooks reported before the transcript had them
 _SAID_AT = "said_at"
 
 log = logging.getLogger(__name__)
@@ -370,8 +363,7 @@ def _said_at(at: str) -> dict[str, Any]:
 
 # Events of coding agents: messages to store, and the context to return.
 
-_MAX_SESSIONS = 64
-"""Sessions in memory of the process; others are loaded again from the store."""
+_MAX_SESSIONS = 64  # Sessions in memory of the process; others are loaded again from the store
 
 
 @dataclass

@@ -13,11 +13,12 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from react_mem.integrations.coding_hooks.hook_place import HookPlace, is_own, place_of
 from react_mem.logged_in import MAX_USER, is_user_id, user_name
 
+# Handled events with their time limits; an event without an answer by then is stored all the same
 SECONDS = {
     "SessionStart": 5.0,
     "UserPromptSubmit": 2.0,
@@ -26,10 +27,10 @@ SECONDS = {
     # Claude Code gives its hooks 1.5 seconds in all at the end of a session
     "SessionEnd": 1.0,
 }
-"""Handled events with their time limits; an event without an answer by then is stored all the same."""
 
 MAX_SECONDS = 60.0
 
+# Fields of an event that are passed on: no tool, no folder, no mode
 FIELDS = (
     "hook_event_name",
     "session_id",
@@ -41,44 +42,38 @@ FIELDS = (
     "transcript_path",
     "reason",
 )
-"""Fields of an event that are passed on: no tool, no folder, no mode."""
 
-MAX_BYTES = 32 << 20
-"""Bytes of an event."""
-
+MAX_BYTES = 32 << 20  # Bytes of an event
 DEFAULT_AGENT = "assistant"
 
 _PIECE = 1 << 18
-_AGENTS = "REACT_MEM_AGENTS"
-"""Variable with a folder of the user's own agents."""
-
-_POLL = 0.01
-"""Seconds between two looks for a started resident."""
-
-_MISUSED = 1
-"""Exit code for unknown arguments; 2 would stop the coding agent."""
+_AGENTS = "REACT_MEM_AGENTS"  # Variable with a folder of the user's own agents
+_POLL = 0.01  # Seconds between two looks for a started resident
+_MISUSED = 1  # Exit code for unknown arguments; 2 would stop the coding agent
 
 
 class _NotNowError(Exception):
     """Reason why nothing was remembered or recalled."""
 
 
-class _MisusedError(Exception):
-    """Reason why the arguments are refused."""
-
-
 def main(arguments: Sequence[str]) -> int:
     """Run the command with the arguments after `react-mem hook`, and return its exit code."""
-    if set(arguments) & {"-h", "--help"}:
-        sys.stdout.write(f"{_USAGE}\n\n{_HELP}\n")
-        return 0
+    if not arguments:
+        return run(user_name(), DEFAULT_AGENT, None)
+    # it takes as long as the rest of this process
+    from argparse import ArgumentParser
+
+    parser = ArgumentParser("react-mem hook", usage=_USAGE, description=_HELP, allow_abbrev=False)
+    parser.add_argument("--user", type=_user, help="whose memory; by default the name you are logged in by")
+    agent = f"the agent whose policy and models count, by name or as a YAML file; by default {DEFAULT_AGENT}"
+    parser.add_argument("--agent", default=DEFAULT_AGENT, help=agent)
+    seconds = f"how long the coding agent waits, at most {MAX_SECONDS:.0f}; by default 1 to 5, by the event"
+    parser.add_argument("--seconds", type=_seconds, help=seconds)
     try:
-        given = _options(arguments)
-    except _MisusedError as problem:
-        sys.stderr.write(f"{_USAGE}\nreact-mem: {problem}\n")
-        return _MISUSED
-    seconds = float(given["--seconds"]) if "--seconds" in given else None
-    return run(given.get("--user") or user_name(), given.get("--agent") or DEFAULT_AGENT, seconds)
+        given = parser.parse_args(arguments)
+    except SystemExit as ended:
+        return _MISUSED if ended.code else 0
+    return run(given.user or user_name(), given.agent or DEFAULT_AGENT, given.seconds)
 
 
 def run(user_id: str, agent: str, seconds: float | None) -> int:
@@ -103,42 +98,26 @@ def run(user_id: str, agent: str, seconds: float | None) -> int:
     return 0
 
 
-def _options(arguments: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    left = list(arguments)
-    while left:
-        name, equals, value = left.pop(0).partition("=")
-        if name not in _OPTIONS:
-            raise _MisusedError(f"there is no option {name[:100]!r}; there are {', '.join(_OPTIONS)}")
-        if not equals and not left:
-            raise _MisusedError(f"{name} is without a value: it takes {_OPTIONS[name][1]}")
-        value = value if equals else left.pop(0)
-        if not _OPTIONS[name][0](value):
-            raise _MisusedError(f"{name} cannot be {value[:100]!r}: it takes {_OPTIONS[name][1]}")
-        found[name] = value
-    return found
+_USAGE = "react-mem hook [--user USER] [--agent AGENT] [--seconds SECONDS] < event.json"
+_HELP = (
+    "Answers one hook of a coding agent: it reads the event from standard input and prints what the agent is to have "
+    "in its context. What fails costs a line on standard error, and never stops the coding agent."
+)
 
 
-def _is_seconds(value: str) -> bool:
-    return value.replace(".", "", 1).isdecimal() and 0 < float(value) <= MAX_SECONDS
+def _user(value: str) -> str:
+    return value if is_user_id(value) else _refuse(value, f"a name of 1 to {MAX_USER} printable characters")
 
 
-_OPTIONS: dict[str, tuple[Callable[[str], bool], str]] = {
-    "--user": (is_user_id, f"a name of 1 to {MAX_USER} printable characters"),
-    "--agent": (bool, "the name of an agent, or the path of its YAML file"),
-    "--seconds": (_is_seconds, f"a number above 0, up to {MAX_SECONDS:.0f}"),
-}
-"""Options, each with the check of its value and the value in words."""
+def _seconds(value: str) -> float:
+    is_fitting = value.replace(".", "", 1).isdecimal() and 0 < float(value) <= MAX_SECONDS
+    return float(value) if is_fitting else _refuse(value, f"a number above 0, up to {MAX_SECONDS:.0f}")
 
-_USAGE = f"usage: react-mem hook {' '.join(f'[{name} ...]' for name in _OPTIONS)} < event.json"
 
-_HELP = f"""\
-Answers one hook of a coding agent: it reads the event from standard input and prints what the agent is to have in its
-context. What fails costs a line on standard error, and never stops the coding agent.
+def _refuse(value: str, wanted: str) -> NoReturn:
+    from argparse import ArgumentTypeError
 
-  --user USER        whose memory; by default the name you are logged in by
-  --agent AGENT      the agent whose policy and models count, by name or as a YAML file; by default {DEFAULT_AGENT}
-  --seconds SECONDS  how long the coding agent waits, at most {MAX_SECONDS:.0f}; by default 1 to 5, by the event"""
+    raise ArgumentTypeError(f"cannot be {value[:100]!r}: it takes {wanted}")
 
 
 def _answer(user_id: str, agent: str, seconds: float | None) -> str:

@@ -100,8 +100,7 @@ def _fits(text: str) -> bool:
 
 # Comparison of a transcript with the stored messages: the turns that have still to be stored.
 
-_LOOKED_BACK = 32
-"""Messages before the end of the last stored turn, among which are those that were stored ahead of it."""
+_LOOKED_BACK = 32  # Messages before the end of the last stored turn, among which are those that were stored ahead of it
 
 
 class HeldMessage(NamedTuple):

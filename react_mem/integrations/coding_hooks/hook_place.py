@@ -18,21 +18,14 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-VERSION = "0.2.0"
-"""Version of the package, as a constant: reading the metadata takes longer than asking memory."""
-
-FOLDER = os.path.join(".react-mem", "hooks")
-"""Folder of the residents, below the home folder."""
-
-_SETTINGS = ("DATABASE", "REACT_MEM", "MEMORY", "OPENAI")
-"""Prefixes of the environment variables that name a resident."""
-
+VERSION = "0.2.0"  # Version of the package, as a constant: reading the metadata takes longer than asking memory
+FOLDER = os.path.join(".react-mem", "hooks")  # Folder of the residents, below the home folder
+_SETTINGS = ("DATABASE", "REACT_MEM", "MEMORY", "OPENAI")  # Prefixes of the environment variables that name a resident
 _MORE_SETTINGS = frozenset(
     {"CHAT_MODEL", "EMBEDDING_MODEL", "INDEX_FIELDS", "POSTGRES_URI", "VECTOR_STORE", "XDG_DATA_HOME"}
 )
 
-_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76
-"""Constants of macOS and BSD that Python does not define."""
+_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76  # Constants of macOS and BSD that Python does not define
 
 
 class HookPlace(NamedTuple):

@@ -16,12 +16,8 @@ import os
 from react_mem.integrations.coding_hooks.hook_place import FOLDER
 
 _ENDING = ".owed"
-
-_MAX_NOTES = 256
-"""Notes that are kept: a session that never goes on never removes its own."""
-
-_MAX_BYTES = 4_096
-"""Bytes of a note: the places of some hundreds of failed hooks."""
+_MAX_NOTES = 256  # Notes that are kept: a session that never goes on never removes its own
+_MAX_BYTES = 4_096  # Bytes of a note: the places of some hundreds of failed hooks
 
 
 def owe(folder: str, user_id: str, session_id: str, offset: int) -> None:

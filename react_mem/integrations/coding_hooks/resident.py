@@ -16,7 +16,6 @@ import json
 import logging
 import os
 import signal
-import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -28,17 +27,13 @@ if TYPE_CHECKING:
     from react_mem.integrations.coding_hooks.coding_session import HookEvents
     from react_mem.integrations.keeping_open import KeptOpen
 
+# Idle time until it ends: longer than the pause that ends a conversation, so that it makes the summary itself
 IDLE_SECONDS = 2_400.0
-"""Idle time until it ends: longer than the pause that ends a conversation, so that it makes the summary itself."""
 
-_MAX_REQUEST = 40 << 20
-"""Bytes of a request."""
-
+_MAX_REQUEST = 40 << 20  # Bytes of a request
 _READ_SECONDS = 5.0
 _PIECE = 1 << 16
-_BESIDE = 1 << 17
-"""Bytes from which a request is parsed in a thread."""
-
+_BESIDE = 1 << 17  # Bytes from which a request is parsed in a thread
 _MAX_LOG = 1 << 20
 _CLOSING_SECONDS = 8.0
 _LEAST_WAIT = 0.05
@@ -64,11 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.truncate(lock, 0)
     os.write(lock, b"%d\n" % os.getpid())
     _begin_log(place)
-    listening = _listen(place)
-    # relative paths are in the home folder, and no project's folder is kept from being removed
-    os.chdir(place.home)
     try:
-        asyncio.run(_Resident(arguments.agent, arguments.idle, place.folder).serve(listening, place))
+        asyncio.run(_Resident(arguments.agent, arguments.idle, place.folder).serve(place))
     except Exception as error:
         log.error("the resident has ended: %s", type(error).__name__)
         return 1
@@ -84,19 +76,6 @@ def _begin_log(place: HookPlace) -> None:
     logging.basicConfig(handlers=[handler], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
 
-def _listen(place: HookPlace) -> socket.socket:
-    """Return the listening socket, in the current folder; a stale one of a dead resident is replaced."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(place.socket)
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    listening.bind(place.socket)
-    os.umask(before)
-    listening.listen(64)
-    listening.setblocking(False)
-    return listening
-
-
 class _Resident:
     """State of a resident; `notes` is the folder with the notes of owed sessions."""
 
@@ -109,13 +88,17 @@ class _Resident:
         self._ended = asyncio.Event()
         self._loading: asyncio.Future[KeptOpen[HookEvents]] | None = None
 
-    async def serve(self, listening: socket.socket, place: HookPlace) -> None:
+    async def serve(self, place: HookPlace) -> None:
         """Answer events until it is idle or stopped."""
         loop = asyncio.get_running_loop()
         for name in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(name, self._ended.set)
         self._used_at = loop.time()
-        accepting = loop.create_task(self._accept(listening))
+        # in the current folder; a stale socket of a dead resident is replaced
+        server = await asyncio.start_unix_server(self._serve_client, place.socket, backlog=64)
+        os.chmod(place.socket, 0o600)
+        # relative paths are in the home folder, and no project's folder is kept from being removed
+        os.chdir(place.home)
         # in a thread: the loop accepts events meanwhile
         self._loading = asyncio.ensure_future(asyncio.to_thread(_load, self._agent, self._notes))
         try:
@@ -130,38 +113,35 @@ class _Resident:
             # from here on a client starts another one, once the lock is free
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(place.folder, place.socket))
-            accepting.cancel()
-            listening.close()
+            server.close()
             if self._answering:
                 await asyncio.wait(self._answering, timeout=_CLOSING_SECONDS)
             await (await self._loading).close()
 
-    async def _accept(self, listening: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            connection, _ = await loop.sock_accept(listening)
-            self._used_at = loop.time()
-            task = loop.create_task(self._serve_client(connection))
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
-
-    async def _serve_client(self, connection: socket.socket) -> None:
+    async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one client; the event of a client that leaves early is stored all the same."""
         loop = asyncio.get_running_loop()
-        with connection:
-            try:
-                connection.setblocking(False)
-                asked = await asyncio.wait_for(_read(connection), _READ_SECONDS) if is_own(connection) else None
-                if asked is None:
-                    log.warning("something that is no event of a hook was refused")
-                    return
-                answer = json.dumps(await self._answer(asked)).encode()
-                await asyncio.wait_for(loop.sock_sendall(connection, answer), _READ_SECONDS)
-            except (OSError, TimeoutError):
-                # the client did not wait
-                pass
-            finally:
-                self._used_at = loop.time()
+        self._used_at = loop.time()
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - narrows for the type checker
+        self._answering.add(task)
+        try:
+            mine = is_own(writer.get_extra_info("socket"))
+            asked = await asyncio.wait_for(_read(reader), _READ_SECONDS) if mine else None
+            if asked is None:
+                log.warning("something that is no event of a hook was refused")
+                return
+            # all of it is sent before the end of the process
+            writer.transport.set_write_buffer_limits(0)
+            writer.write(json.dumps(await self._answer(asked)).encode())
+            await asyncio.wait_for(writer.drain(), _READ_SECONDS)
+        except (OSError, TimeoutError):
+            # the client did not wait
+            pass
+        finally:
+            writer.close()
+            self._used_at = loop.time()
+            self._answering.discard(task)
 
     async def _answer(self, asked: dict[str, Any]) -> dict[str, str]:
         assert self._loading is not None  # noqa: S101 - narrows for the type checker
@@ -206,10 +186,9 @@ def _load(agent: str, notes: str) -> KeptOpen[HookEvents]:
     return KeptOpen(opening)
 
 
-async def _read(connection: socket.socket) -> dict[str, Any] | None:
-    loop = asyncio.get_running_loop()
+async def _read(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     told = bytearray()
-    while piece := await loop.sock_recv(connection, _PIECE):
+    while piece := await reader.read(_PIECE):
         told += piece
         if len(told) > _MAX_REQUEST:
             return None

@@ -1,29 +1,28 @@
-"""The files of one owner in memory: reading, writing, editing and removing by path, safe with concurrent writers."""
+"""The files of one owner in memory: read, written, searched and removed, safe with concurrent writers."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal, NamedTuple, cast
+from operator import itemgetter
+from typing import Any, NamedTuple, cast
 
 from langgraph.config import get_config, get_store
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from react_mem.memory import MemoryPolicy, Origin
+from react_mem.installation import of_extra
+from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, Origin
 from react_mem.memory.records import (
     KINDS,
     AgentFile,
     AuditAction,
-    AuditActor,
-    AuditReason,
     Change,
-    acting,
     check_held,
     delete,
     forget_count,
@@ -35,6 +34,10 @@ from react_mem.memory.records import (
     transact,
 )
 from react_mem.memory.turns import identify, why_off
+
+with of_extra("deepagents"):
+    from deepagents.backends import protocol, utils
+    from deepagents.backends.protocol import FileData
 
 # Owner of the files of a call: from the current run, or named by the application.
 
@@ -57,10 +60,6 @@ class FileOwner:
     user_id: str
     session_id: str
     in_run: bool
-
-    def acting(self) -> AbstractContextManager[None]:
-        """Record the actions within the context as the agent's, in a run."""
-        return acting(AuditActor.AGENT, AuditReason.TURN) if self.in_run else nullcontext()
 
 
 def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
@@ -92,64 +91,39 @@ def _of_run(get: Callable[..., Any]) -> Any:
     return None
 
 
-# A file as a value: its path and contents.
-
-
-class Contents(NamedTuple):
-    """Contents of a file, as text or base64."""
-
-    content: str
-    encoding: Literal["utf-8", "base64"] = "utf-8"
-
-    @classmethod
-    def of(cls, data: bytes) -> Contents:
-        r"""Return bytes as text if they are UTF-8 without NUL, else as base64. Slow: not for an event loop.
-
-        >>> Contents.of(b"tea"), Contents.of(b"a\x00b")
-        (Contents(content='tea', encoding='utf-8'), Contents(content='YQBi', encoding='base64'))
-        """
-        try:
-            text = data.decode()
-        except UnicodeDecodeError:
-            text = ""
-        if (not text and data) or "\x00" in text:
-            return cls(base64.b64encode(data).decode("ascii"), "base64")
-        return cls(text)
-
-    @property
-    def size(self) -> int:
-        """Bytes of the file."""
-        if self.encoding == "base64":
-            return len(self.content) // 4 * 3 - self.content[-2:].count("=")
-        return len(self.content) if self.content.isascii() else len(self.content.encode())
-
-    def data(self) -> bytes:
-        """Return the contents as bytes."""
-        return base64.b64decode(self.content) if self.encoding == "base64" else self.content.encode()
-
-
-class KeptFile(NamedTuple):
-    """A stored file, with its times as ISO 8601."""
-
-    path: str
-    contents: Contents
-    created_at: str
-    modified_at: str
-    origin: Origin
-
-
 # The files of an owner.
 
 FILE = KINDS["file"]
 
+# Folders into which Deep Agents moves parts of the prompt: results of tools, and messages that memory has anyway. They
+# are read by path, and not indexed, since they would bury the agents' notes
 SET_ASIDE = frozenset({"large_tool_results", "conversation_history"})
-"""Folders into which Deep Agents moves parts of the prompt: results of tools, and messages that memory has anyway.
+_REMOVED_AT_ONCE = 500  # Files removed in one batch: thousands would block the event loop
 
-They are read by path, and not indexed, since they would bury the agents' notes.
-"""
 
-_REMOVED_AT_ONCE = 500
-"""Files removed in one batch: thousands would block the event loop."""
+def data_of(given: bytes) -> FileData:
+    r"""Return bytes as text if they are UTF-8 without NUL, else as base64. Slow: not for an event loop.
+
+    >>> data_of(b"tea"), data_of(b"a\x00b")
+    ({'content': 'tea', 'encoding': 'utf-8'}, {'content': 'YQBi', 'encoding': 'base64'})
+    """
+    with suppress(UnicodeDecodeError):
+        if "\x00" not in (text := given.decode()):
+            return FileData(content=text, encoding="utf-8")
+    return FileData(content=base64.b64encode(given).decode("ascii"), encoding="base64")
+
+
+def size_of(data: FileData) -> int:
+    """Return the bytes of a file."""
+    content = data["content"]
+    if data["encoding"] == "base64":
+        return len(content) // 4 * 3 - content[-2:].count("=")
+    return len(content) if content.isascii() else len(content.encode())
+
+
+def bytes_of(data: FileData) -> bytes:
+    """Return the contents of a file as bytes."""
+    return base64.b64decode(data["content"]) if data["encoding"] == "base64" else data["content"].encode()
 
 
 @dataclass(frozen=True)
@@ -161,19 +135,19 @@ class OwnedFiles:
     policy: MemoryPolicy
     folder: str = ""
 
-    async def get(self, paths: Sequence[str]) -> list[KeptFile | None]:
-        """Return files by their paths, None for a missing one."""
+    async def get(self, paths: Sequence[str]) -> dict[str, FileData]:
+        """Return the files at some paths, those that there are."""
         items = await self._items([self._whole(path) for path in paths])
-        found = [None if item is None else self._kept(item) for item in items]
-        self._note_read(sum(item is not None for item in items))
+        found = {path: _data(item) for path, item in zip(paths, items, strict=True) if item is not None}
+        self._note_read(len(found))
         return found
 
-    async def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
+    async def every(self, below: str = "/") -> AsyncIterator[dict[str, FileData]]:
         """Yield the file at a path and all files below it, in pages, in no order."""
         count = 0
         async for page in self._pages(*self._area(below)):
             count += len(page)
-            yield [self._kept(item) for item in page]
+            yield {str(item.value["path"])[len(self.folder) :]: _data(item) for item in page}
         self._note_read(count)
 
     async def _pages(self, at: str, within: str) -> AsyncIterator[list[Item]]:
@@ -181,12 +155,12 @@ class OwnedFiles:
             paths = [str(item.value.get("path")) for item in page]
             yield [one for one, path in zip(page, paths, strict=True) if path == at or path.startswith(within)]
 
-    async def put(self, given: Mapping[str, Contents], origin: Origin) -> None:
+    async def put(self, given: Mapping[str, FileData], origin: Origin) -> None:
         """Write whole files, all of them or none.
 
         Raises ValueError for an invalid content, MemoryFull, and LegalHoldError if an overwritten file is under a hold.
         """
-        wanted = {self._whole(path): contents for path, contents in given.items()}
+        wanted = {self._whole(path): data for path, data in given.items()}
         await self._write(
             list(wanted), lambda known: [self._file(path, one, origin, known.get(path)) for path, one in wanted.items()]
         )
@@ -211,12 +185,37 @@ class OwnedFiles:
             if text is None:
                 return []
             alone = before.session_id == self.owner.session_id
-            after = self._file(whole, Contents(text), before.origin.least(Origin.ASSISTANT), before)
+            after = self._file(
+                whole, FileData(content=text, encoding="utf-8"), before.origin.least(Origin.ASSISTANT), before
+            )
             # a file of several conversations belongs to none, and is erased with none
             return [after if alone else after.model_copy(update={"session_id": ""})]
 
         await self._write([whole], made)
         return outcome
+
+    async def search(self, query: str, limit: int) -> tuple[list[FoundFile], str]:
+        """Return the matching files, the best first, and the problems of the search; ValueError for a blank query."""
+        if not query.strip():
+            raise ValueError("say what to look for, in a few words")
+        wanted = max(limit, 1) * (_SPARE if self.folder else 1)
+        recall = self.policy.recall.model_copy(update={"max_memories": wanted})
+        found = await MemoryFacade(self.owner.store, self.policy.model_copy(update={"recall": recall})).read(
+            MemoryQuery(
+                user_id=self.owner.user_id,
+                session_id=self.owner.session_id or _OUTSIDE,
+                agent_id=self.agent_id,
+                scopes=[MemoryScope.FILES],
+                query=query,
+                # a search by the agent shows the nearest files, even distant ones
+                extra={"cut": False},
+            )
+        )
+        inside = [item for item in found if str(item.payload.get("path")).startswith(f"{self.folder}/")]
+        # LangGraph's own stores list unindexed items after the hits
+        hits = [item for item in inside if item.payload.get("text") or item.payload.get("keywords")][:limit]
+        shown = await asyncio.to_thread(lambda: [_found(item, len(self.folder)) for item in hits])
+        return shown, "; ".join(f"{arm}: {cause}" for arm, cause in found.missing.items())
 
     async def remove(self, path: str) -> int:
         """Remove the file at a path and all files below it, in batches, and return their number.
@@ -271,21 +270,21 @@ class OwnedFiles:
             store, user_id, self.policy.quotas.model_copy(update={"memories": None}), [one for one in grown if one]
         )
 
-    def _file(self, path: str, contents: Contents, origin: Origin, before: AgentFile | None) -> AgentFile:
-        is_text = contents.encoding == "utf-8"
+    def _file(self, path: str, given: FileData, origin: Origin, before: AgentFile | None) -> AgentFile:
+        content, is_text = given["content"], given["encoding"] == "utf-8"
         if is_text:
-            AgentFile.check_text(contents.content)
-        if contents.size > AgentFile.MAX_BYTES:
-            raise ValueError(f"a file has {AgentFile.MAX_BYTES:,} bytes at most, and this would have {contents.size:,}")
+            AgentFile.check_text(content)
+        if (size := size_of(given)) > AgentFile.MAX_BYTES:
+            raise ValueError(f"a file has {AgentFile.MAX_BYTES:,} bytes at most, and this would have {size:,}")
         at = datetime.now(UTC)
         aside = not SET_ASIDE.isdisjoint(path.split("/"))
         searched = is_text and not aside
         return AgentFile.model_validate(
             {
                 "path": path,
-                "text": contents.content if searched else "",
-                "data": "" if searched else contents.content,
-                "encoding": contents.encoding,
+                "text": content if searched else "",
+                "data": "" if searched else content,
+                "encoding": given["encoding"],
                 "session_id": self.owner.session_id,
                 "agent_id": self.agent_id,
                 "origin": origin.least(Origin.TOOL) if aside else origin,
@@ -306,19 +305,110 @@ class OwnedFiles:
         whole = AgentFile.clean_path(self.folder + AgentFile.clean_path(path))
         return whole, "/" if whole == "/" else f"{whole}/"
 
-    def _kept(self, item: Item) -> KeptFile:
-        value: dict[str, Any] = item.value
-        return KeptFile(
-            path=str(value["path"])[len(self.folder) :],
-            contents=Contents(value.get("text") or value.get("data") or "", value.get("encoding", "utf-8")),
-            created_at=_iso(value.get("created_at")),
-            modified_at=_iso(value.get("modified_at")),
-            origin=origin_of(value),
-        )
-
     def _note_read(self, count: int) -> None:
         note_action(self.owner.store, self.owner.user_id, AuditAction.READ, {FILE.name: count})
 
 
-def _iso(at: Any) -> str:
-    return at.isoformat() if isinstance(at, datetime) else str(at or "")
+def _data(item: Item) -> FileData:
+    value: dict[str, Any] = item.value
+    created, modified = (
+        at.isoformat() if isinstance(at, datetime) else str(at or "")
+        for at in (value.get("created_at"), value.get("modified_at"))
+    )
+    content = value.get("text") or value.get("data") or ""
+    return FileData(content=content, encoding=value.get("encoding", "utf-8"), created_at=created, modified_at=modified)
+
+
+# Looking through files by their names and letters, as Deep Agents defines it: listing, glob, grep.
+
+Files = Mapping[str, FileData]  # Files by their paths
+
+
+def listed(files: Files, path: str) -> list[protocol.FileInfo]:
+    """Return the files and folders directly in a folder, sorted by path, of all files below it; folders end in `/`."""
+    within = area_below(path)
+    found: dict[str, protocol.FileInfo] = {}
+    for place, data in files.items():
+        name, slash, _ = place.removeprefix(within).partition("/")
+        if not place.startswith(within):
+            continue
+        if slash:
+            folder = f"{within}{name}/"
+            found[folder] = protocol.FileInfo(path=folder, is_dir=True, size=0, modified_at="")
+        else:
+            found[place] = _info(place, data)
+    return [found[place] for place in sorted(found)]
+
+
+def matching(files: Files, pattern: str, path: str) -> list[protocol.FileInfo]:
+    """Return the files with names that match a pattern below a path, the latest first; ValueError for a bad one."""
+    matches, within = matcher(pattern), area_below(path)
+    # the searched file itself goes by its name
+    named = ((one, one if one.startswith(within) else one.rpartition("/")[2]) for one in files)
+    found = [_info(place, files[place]) for place, name in named if matches(name.removeprefix(within))]
+    return sorted(found, key=itemgetter("modified_at", "path"), reverse=True)
+
+
+def grepped(files: Files, pattern: str, path: str, glob: str | None) -> list[protocol.GrepMatch]:
+    """Return the lines that hold a text, letter by letter."""
+    given = {place: data for place, data in files.items() if pattern in data["content"]}
+    found = utils.grep_matches_from_files(given, pattern, path, glob).matches or []
+    return [
+        protocol.GrepMatch(path=one["path"], line=one["line"], text=one["text"].removesuffix("\r")) for one in found
+    ]
+
+
+def _info(path: str, data: FileData) -> protocol.FileInfo:
+    return protocol.FileInfo(path=path, is_dir=False, size=size_of(data), modified_at=data.get("modified_at", ""))
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Return the match of a pattern of names; ValueError for a bad one."""
+    if len(pattern) > AgentFile.MAX_PATH_CHARS:
+        raise ValueError(f"a pattern has {AgentFile.MAX_PATH_CHARS:,} characters at most, this one {len(pattern):,}")
+    if ".." in pattern.split("/"):
+        raise ValueError("a pattern must not lead up with '..': name the folder by `path`")
+    try:
+        return utils.compile_grep_include_glob(pattern)
+    except ValueError as error:
+        # in our own words, which may be told
+        raise ValueError(str(error)) from None
+
+
+def area_below(path: str) -> str:
+    """Return the beginning of all paths below a folder."""
+    return f"{AgentFile.clean_path(path).rstrip('/')}/"
+
+
+# Search in an owner's files, with the matching passage and its lines.
+
+PASSAGE_CHARS = 1_000  # Characters of a passage: about the length of an indexed piece
+_OUTSIDE = "files"  # Session id of a search by an application
+_SPARE = 5  # Candidates for each wanted file, where only one folder is searched
+
+
+class FoundFile(NamedTuple):
+    """A matching file with the matching passage, empty if the path alone matches, and its lines, from 1."""
+
+    path: str
+    passage: str
+    first_line: int
+    last_line: int
+    origin: Origin
+    modified_at: str
+
+
+def _found(item: MemoryResultItem, folder: int) -> FoundFile:
+    value: Mapping[str, Any] = item.payload
+    text = str(value.get("text") or "")
+    matched = next((part.content for part in item.fragments if part.id == item.id), "") or text
+    passage = matched.strip()[:PASSAGE_CHARS]
+    first = text.count("\n", 0, max(text.find(passage), 0)) + 1
+    return FoundFile(
+        path=str(value["path"])[folder:],
+        passage=passage,
+        first_line=first,
+        last_line=first + passage.count("\n"),
+        origin=origin_of(value),
+        modified_at=str(value.get("modified_at") or ""),
+    )

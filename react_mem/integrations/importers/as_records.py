@@ -12,20 +12,14 @@ from typing import Any, Literal, Protocol
 
 from pydantic import ValidationError
 
-from react_mem.integrations.importers.source_updates import SETTLED
 from react_mem.memory import Document, Episode, Fact, Message, Origin, Record
 from react_mem.memory.records import KINDS, MAX_INDEXED_CHARS, normalise, storable
 
 # Entries of other systems in one neutral form, between the sources and the importer.
 
 Role = Literal["user", "assistant", "system", "tool", "agent", "observer"]
-
-BATCH = 200
-"""Entries that are read, and written, at a time."""
-
-Told = Callable[[int, int | None], None]
-"""Progress callback: entries done, and the total where there is one."""
-
+BATCH = 200  # Entries that are read, and written, at a time
+Told = Callable[[int, int | None], None]  # Progress callback: entries done, and the total where there is one
 EntryKind = Literal["fact", "message", "document", "episode"]
 
 
@@ -124,10 +118,7 @@ def digest_of(*parts: str) -> str:
 DOCUMENT = KINDS["document"]
 EPISODE = KINDS["episode"]
 MESSAGE = KINDS["message"]
-
-MAX_TEXT = 1_000_000
-"""Characters of one entry; a longer one is a file and no memory."""
-
+MAX_TEXT = 1_000_000  # Characters of one entry; a longer one is a file and no memory
 _MAX_ABOUT = 100
 _MAX_TITLE = 300
 _MAX_NOTE = 500
@@ -205,10 +196,20 @@ def _noted(kind: type[Record], source: str, entry: ForeignEntry, data: dict[str,
         return kind.model_validate({**data, "meta": where})
 
 
+# Reasons for leaving an entry that was imported before as it is.
+
+FORGOTTEN = "was imported before, and has been forgotten since"
+KEPT = "says something else at its source by now; what was corrected or said again here, or is over, stays as it is"
+OLDER = "is an older version of what was imported of it"
+SAID = "says something else here or at its source by now; a message stays as it was imported"
+
+# Reasons for leaving an entry as it is that are no fault of the import
+SETTLED = frozenset({FORGOTTEN, KEPT, OLDER, SAID})
+
+
 # Outcome of an import: how many entries became memories, which were there, and why the rest became none.
 
-_EXAMPLES = 3
-"""Places named for each reason."""
+_EXAMPLES = 3  # Places named for each reason
 
 
 @dataclass
@@ -301,9 +302,7 @@ class ImportOutcome:
 
 # Owners of an import: from the names of the source to the users here.
 
-MAX_USER = 512
-"""Characters of a user id, as in a run's context."""
-
+MAX_USER = 512  # Characters of a user id, as in a run's context
 _SHOWN = 5
 
 
@@ -360,11 +359,11 @@ def names_shown(named: Collection[str]) -> str:
     return shown + (f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else "")
 
 
+# Reason for skipping an entry with an owner that only an absent entry names
 OWNER_ELSEWHERE = (
     "is of a memory that is not in this import, which alone says whose it is; give the memories in the same import, or "
     "say whose it becomes (--user)"
 )
-"""Reason for skipping an entry with an owner that only an absent entry names."""
 
 
 def why_no_owner(user_id: str) -> str:

@@ -14,25 +14,19 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
-STANDARD_INPUT = "the standard input"
-"""Name of the standard input in messages."""
-
-_IN_MEMORY = 1 << 24
+STANDARD_INPUT = "the standard input"  # Name of the standard input in messages
 _MAX_MEMBERS = 100_000
-_MAX_UNPACKED = 1 << 34
-"""Unpacked bytes that are read of an archive: 16 GiB."""
-
-_MAX_RATIO = 200
-"""Compression ratio of a member, at most (zip bombs); text reaches some twenty."""
-
+_MAX_UNPACKED = 1 << 34  # Unpacked bytes that are read of an archive: 16 GiB
+_MAX_RATIO = 200  # Compression ratio of a member, at most (zip bombs); text reaches some twenty
 _SMALL = 1 << 27
 _AS_TEXT = "save it as UTF-8"
 _AS_IT_WAS = "give what is in it, as it was exported"
+# Forms other than UTF-8 text by their first bytes, each with name and cure
 _FORMS = {
     b"\xff\xfe": f"UTF-16; {_AS_TEXT}",
     b"\xfe\xff": f"UTF-16; {_AS_TEXT}",
@@ -41,11 +35,10 @@ _FORMS = {
     # of a whole one its members are read
     b"PK\x03\x04": "an archive whose end is missing or damaged; download it again",
 }
-"""Forms other than UTF-8 text by their first bytes, each with name and cure."""
 
 
 class ImportFile:
-    """A file, folder or archive of an import, which can be read repeatedly; `-` buffers the standard input.
+    """A file, folder or archive of an import, which can be read repeatedly; `-` keeps the standard input in a file.
 
     Raises ValueError if there is nothing at the path.
     """
@@ -53,11 +46,12 @@ class ImportFile:
     def __init__(self, where: str) -> None:
         self.name = STANDARD_INPUT if where == "-" else Path(where).name
         self._path = Path(where)
-        self._kept: BinaryIO | None = None
         if where == "-":
-            kept = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it lives as long as this does
-            self._kept = cast("BinaryIO", kept)
-            shutil.copyfileobj(sys.stdin.buffer, self._kept)
+            # it lives as long as this does
+            self._folder = tempfile.TemporaryDirectory(prefix="react-mem-")
+            self._path = Path(self._folder.name, "input")
+            with self._path.open("wb") as kept:
+                shutil.copyfileobj(sys.stdin.buffer, kept)
         elif not (self._path.is_file() or self._path.is_dir()):
             raise ValueError("cannot be read: there is no such file, folder or archive")
 
@@ -66,25 +60,21 @@ class ImportFile:
 
         Raises ValueError for a file of the wrong form, OSError, and zipfile.BadZipFile for a damaged archive.
         """
-        if self._kept is None and self._path.is_dir():
-            # links may lead anywhere
-            files = sorted(f for f in self._path.rglob("*") if f.is_file() and not f.is_symlink())
-            for file in files:
-                if names.search(file.relative_to(self._path).as_posix()):
-                    with file.open("rb") as stream:
-                        yield file.name, _checked(stream, file.name)
-            return
-        if self._kept is not None:
-            self._kept.seek(0)
-        with nullcontext(self._kept) if self._kept is not None else self._path.open("rb") as stream:
-            if not zipfile.is_zipfile(stream):
-                stream.seek(0)
-                yield self.name, _checked(stream, self.name)
-                return
-            with zipfile.ZipFile(stream) as archive:
+        if zipfile.is_zipfile(self._path):
+            with zipfile.ZipFile(self._path) as archive:
                 for member in _wanted(archive, names):
                     with archive.open(member) as part:
                         yield member.filename, part  # type: ignore[misc]
+            return
+        files = [self._path]
+        if self._path.is_dir():
+            # links may lead anywhere
+            found = (f for f in self._path.rglob("*") if f.is_file() and not f.is_symlink())
+            files = sorted(f for f in found if names.search(f.relative_to(self._path).as_posix()))
+        for file in files:
+            name = self.name if file is self._path else file.name
+            with file.open("rb") as stream:
+                yield name, _checked(stream, name)
 
     def elements(self, names: re.Pattern[str]) -> Iterator[Element]:
         """Yield the JSON elements of the matching files (see `json_elements`)."""
@@ -121,39 +111,20 @@ def _checked(stream: BinaryIO, name: str) -> BinaryIO:
 
 
 def text_stream(stream: BinaryIO) -> io.TextIOWrapper:
-    """Return a file as UTF-8 text; closing the text leaves the file open."""
-    return io.TextIOWrapper(io.BufferedReader(_Unclosed(stream)), encoding="utf-8-sig", newline="")
-
-
-class _Unclosed(io.RawIOBase):
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._stream.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+    """Return a file as UTF-8 text."""
+    return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
 
 
 # Streaming JSON reader: one array element at a time, so that memory use is bounded by one element.
 
-_PIECE = 1 << 16
-"""Characters per read."""
-
-MAX_ELEMENT = 1 << 26
-"""Characters of one element, more than any conversation has."""
-
+_PIECE = 1 << 16  # Characters per read
+MAX_ELEMENT = 1 << 26  # Characters of one element, more than any conversation has
 _BLANKS = " \t\r\n"
 
+# Field names that mark a single line as an entry, and not as an object with arrays of entries
 _OF_ONE = frozenset({"id", "uuid", "text", "memory", "memory_id", "fact", "in"})
-"""Field names that mark a single line as an entry, and not as an object with arrays of entries."""
 
-_IDS = ("id", "uuid", "conversation_id")
-"""Field names of an element's id in other systems."""
-
+_IDS = ("id", "uuid", "conversation_id")  # Field names of an element's id in other systems
 _decode = json.JSONDecoder(parse_constant=float).raw_decode
 
 
@@ -331,8 +302,7 @@ NO_OBJECT = "is not a JSON object"
 
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)
-_MILLISECONDS = 1e11
-"""Seconds until the year 5138: a greater number counts milliseconds."""
+_MILLISECONDS = 1e11  # Seconds until the year 5138: a greater number counts milliseconds
 
 
 def time_in(value: Any) -> datetime | None:

@@ -33,6 +33,7 @@ from react_mem.integrations.importers.memory_files import jsonl_entries, markdow
 from react_mem.memory import MemoryFacade
 from react_mem.memory.records import checked, exported_lines, is_header
 
+# Readers of the systems with files: from a file to its entries
 _READERS: Mapping[str, Callable[[ImportFile], Iterator[Entry]]] = {
     "mem0": mem0_entries,
     "zep": zep_entries,
@@ -41,26 +42,13 @@ _READERS: Mapping[str, Callable[[ImportFile], Iterator[Entry]]] = {
     "jsonl": jsonl_entries,
     "markdown": markdown_entries,
 }
-"""Readers of the systems with files: from a file to its entries."""
 
-_PERSONAL = ("chatgpt", "claude", "markdown")
-"""Systems with exports of one person."""
-
-IMPORTED_SYSTEMS = (*_READERS, LangGraphItems.name)
-"""Names of the systems with an importer."""
-
-_OWN = ("jsonl", "markdown")
-"""Formats of an export of this system."""
-
-_HEAD = 20
-"""First lines of a file, among which an export of this system has its header."""
-
-_HEAD_ENTRIES = 200
-"""Entries that are tried to recognise another system's file."""
-
-_SHORT = 1_000
-"""Characters of a header line, at most."""
-
+_PERSONAL = ("chatgpt", "claude", "markdown")  # Systems with exports of one person
+IMPORTED_SYSTEMS = (*_READERS, LangGraphItems.name)  # Names of the systems with an importer
+_OWN = ("jsonl", "markdown")  # Formats of an export of this system
+_HEAD = 20  # First lines of a file, among which an export of this system has its header
+_HEAD_ENTRIES = 200  # Entries that are tried to recognise another system's file
+_SHORT = 1_000  # Characters of a header line, at most
 _REPEATED = "says something else under the id of a record before it, which counts; give each record an id of its own"
 
 _TEXT = re.compile(r"\.(jsonl?|md|markdown|txt)$", re.IGNORECASE)

@@ -18,32 +18,31 @@ from pydantic import ValidationError
 
 from react_mem.errors import MemoryFull
 from react_mem.integrations.importers.as_records import (
+    MAX_TEXT,
     OWNER_ELSEWHERE,
     ForeignEntry,
     ForeignSource,
     ImportOutcome,
     ImportOwners,
+    NothingToImportError,
     Told,
     UnusableEntry,
     as_record,
     digest_of,
     is_unnoted,
+    names_shown,
     nobody_listens,
     why_no_owner,
 )
 from react_mem.integrations.importers.ledger import (
     BUCKET,
+    KNOWN,
     EarlierImports,
-    checked_owners,
+    SourceUpdate,
     earlier_imports,
+    entry_of,
     imported_before,
     noting,
-    why_unfit,
-)
-from react_mem.integrations.importers.source_updates import (
-    KNOWN,
-    SourceUpdate,
-    entry_of,
     of_other_words,
     of_same_words,
     says_the_same,
@@ -67,8 +66,8 @@ from react_mem.memory.records import (
     turns_to_read,
 )
 
+# Reason for skipping a second text under one id, which would replace the first at each import, and be replaced
 _REPEATED = "has the id of an earlier entry of this import, which counts, and no later date; give each an id of its own"
-"""Reason for skipping a second text under one id, which would replace the first at each import, and be replaced."""
 
 _FULL = "does not fit: its owner has as much as the quotas allow; import it again when there is room"
 
@@ -316,3 +315,56 @@ def _said_again(fact: Record | None, record: Record) -> Fact | None:
     if ended_here or record.said_at <= (fact.ending.said_at or fact.said_at):
         return None
     return fact.model_copy(update={**revived(fact, record.said_at), "said_at": record.said_at})
+
+
+# First reading of a source: a check for usable entries and owners before anything is written.
+
+
+async def checked_owners(source: ForeignSource, chosen: ImportOwners, told: Told) -> tuple[ImportOwners, int]:
+    """Read a source to its end, and return the checked choice of owners, and the number of entries.
+
+    Raises ValueError if nothing would become anybody's memory, or the owner is ambiguous.
+    """
+    total, unusable = 0, ImportOutcome()
+    names, nobody = set[tuple[str, str]](), set[str]()
+    is_nobodys = is_elsewhere = False
+    async for batch in source.batches():
+        total += len(batch)
+        for entry in batch:
+            if isinstance(entry, UnusableEntry):
+                unusable.skip(entry.place, entry.reason)
+            elif reason := why_unfit(entry):
+                unusable.skip(entry.called, reason)
+            elif entry.owner:
+                names.add((entry.owner, entry.owner_also))
+                nobody |= set() if entry.is_persons else {entry.owner}
+            else:
+                is_elsewhere = is_elsewhere or entry.owner_is_elsewhere
+                is_nobodys = is_nobodys or not entry.owner_is_elsewhere
+        told(0, total)
+    if not total:
+        raise NothingToImportError("has nothing in it that could be imported")
+    if not (names or is_nobodys or is_elsewhere):
+        raise NothingToImportError(f"none of it can become a memory: {'; '.join(unusable.skipped_in_words())}")
+    named = {name for name, _ in names}
+    owners = chosen.check(named, personal=source.personal, nobody=nobody)
+    is_anybodys = (
+        (is_nobodys and owners.of(""))
+        or (is_elsewhere and owners.of("", elsewhere=True))
+        or any(owners.of(*both) for both in names)
+    )
+    if not is_anybodys and is_elsewhere and not names and not is_nobodys:
+        raise ValueError(f"none of it can become a memory: each {OWNER_ELSEWHERE}")
+    if not is_anybodys:
+        whose = f"those of {names_shown(named)}" if named else "those of nobody, whom --map names as =USER"
+        raise ValueError(f"none of its memories is anybody's who was named: they are {whose}")
+    return owners, total
+
+
+def why_unfit(entry: ForeignEntry) -> str:
+    """Return the reason why an entry becomes no memory of any owner; empty for a usable one."""
+    if not entry.text.strip():
+        return "says nothing"
+    if len(entry.text) > MAX_TEXT:
+        return f"has more than {MAX_TEXT:,} characters"
+    return ""

@@ -27,9 +27,7 @@ from react_mem.memory.records import place_of, read_all
 _TEXTS = ("content", "text", "memory", "fact")
 _MAX_CONTENT = 1_000_000
 _OWNERS_PLACE = re.compile(r"\{\w*\}")
-_LOOKED_AT = 1_000
-"""Namespaces that are listed to suggest a prefix."""
-
+_LOOKED_AT = 1_000  # Namespaces that are listed to suggest a prefix
 _SHOWN = 8
 
 

@@ -7,30 +7,28 @@ ledger is erased with all of the owner's memories.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from react_mem.integrations.importers.as_records import (
-    MAX_TEXT,
-    OWNER_ELSEWHERE,
-    ForeignEntry,
-    ForeignSource,
-    ImportOutcome,
-    ImportOwners,
-    NothingToImportError,
-    Told,
-    UnusableEntry,
-    digest_of,
-    names_shown,
+from react_mem.integrations.importers.as_records import FORGOTTEN, KEPT, OLDER, SAID, digest_of
+from react_mem.memory import Fact, Message, Origin, Record
+from react_mem.memory.records import (
+    KINDS,
+    Change,
+    in_any_order,
+    kind_named,
+    meta_namespace,
+    record_id,
+    revived,
+    succeeded,
 )
-from react_mem.memory.records import KINDS, Change, in_any_order, kind_named, meta_namespace, record_id
 
 _KIND = "imported"
-
-BUCKET = 3
-"""Hexadecimal digits that name a bucket: at most 4,096 items of an owner, however much is imported."""
+BUCKET = 3  # Hexadecimal digits that name a bucket: at most 4,096 items of an owner, however much is imported
 
 
 async def imported_before(store: BaseStore, user_id: str, digests: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -65,12 +63,12 @@ DOCUMENT = KINDS["document"]
 EPISODE = KINDS["episode"]
 FACT = KINDS["fact"]
 
+# Kinds whose ids depend on their words; the id of a message depends on its entry
 _CHANGEABLE = (FACT, DOCUMENT, EPISODE)
-"""Kinds whose ids depend on their words; the id of a message depends on its entry."""
 
 
+# Kinds and ids of an owner's records, by a digest of the entry that they were imported from
 EarlierImports = defaultdict[str, set[tuple[str, str]]]
-"""Kinds and ids of an owner's records, by a digest of the entry that they were imported from."""
 
 
 async def earlier_imports(store: BaseStore, user_id: str, source: str) -> EarlierImports:
@@ -87,54 +85,113 @@ async def earlier_imports(store: BaseStore, user_id: str, source: str) -> Earlie
     return earlier
 
 
-# First reading of a source: a check for usable entries and owners before anything is written.
+# Updates at the source: an entry that was imported before has other words there now, under the same id. The new words
+# replace the old ones, unless somebody has changed or repeated the memory here since. Pure functions from stored
+# records to records to write.
+
+_WORDS = ("text", "title", "steps", "outcome")  # Fields of documents and episodes with words
 
 
-async def checked_owners(source: ForeignSource, chosen: ImportOwners, told: Told) -> tuple[ImportOwners, int]:
-    """Read a source to its end, and return the checked choice of owners, and the number of entries.
+@dataclass(frozen=True)
+class SourceUpdate:
+    """Decision about an entry that was imported before: records to write, and a replaced record of another kind.
 
-    Raises ValueError if nothing would become anybody's memory, or the owner is ambiguous.
+    `refused` is the reason for keeping other words than the source's; empty where the words agree.
     """
-    total, unusable = 0, ImportOutcome()
-    names, nobody = set[tuple[str, str]](), set[str]()
-    is_nobodys = is_elsewhere = False
-    async for batch in source.batches():
-        total += len(batch)
-        for entry in batch:
-            if isinstance(entry, UnusableEntry):
-                unusable.skip(entry.place, entry.reason)
-            elif reason := why_unfit(entry):
-                unusable.skip(entry.called, reason)
-            elif entry.owner:
-                names.add((entry.owner, entry.owner_also))
-                nobody |= set() if entry.is_persons else {entry.owner}
-            else:
-                is_elsewhere = is_elsewhere or entry.owner_is_elsewhere
-                is_nobodys = is_nobodys or not entry.owner_is_elsewhere
-        told(0, total)
-    if not total:
-        raise NothingToImportError("has nothing in it that could be imported")
-    if not (names or is_nobodys or is_elsewhere):
-        raise NothingToImportError(f"none of it can become a memory: {'; '.join(unusable.skipped_in_words())}")
-    named = {name for name, _ in names}
-    owners = chosen.check(named, personal=source.personal, nobody=nobody)
-    is_anybodys = (
-        (is_nobodys and owners.of(""))
-        or (is_elsewhere and owners.of("", elsewhere=True))
-        or any(owners.of(*both) for both in names)
-    )
-    if not is_anybodys and is_elsewhere and not names and not is_nobodys:
-        raise ValueError(f"none of it can become a memory: each {OWNER_ELSEWHERE}")
-    if not is_anybodys:
-        whose = f"those of {names_shown(named)}" if named else "those of nobody, whom --map names as =USER"
-        raise ValueError(f"none of its memories is anybody's who was named: they are {whose}")
-    return owners, total
+
+    writes: Sequence[Record] = ()
+    replaced: Record | None = None
+    refused: str = ""
 
 
-def why_unfit(entry: ForeignEntry) -> str:
-    """Return the reason why an entry becomes no memory of any owner; empty for a usable one."""
-    if not entry.text.strip():
-        return "says nothing"
-    if len(entry.text) > MAX_TEXT:
-        return f"has more than {MAX_TEXT:,} characters"
-    return ""
+KNOWN = SourceUpdate()  # Decision about an entry with the words that are stored
+
+
+def entry_of(record: Record) -> tuple[Any, ...]:
+    """Return the identity of the entry that a record was imported from."""
+    return (record.meta.get("source"), record.meta.get("id"), record.session_id)
+
+
+def says_the_same(before: Record, record: Record) -> bool:
+    """Return true if two records of one id have the same words; the id of facts and messages implies it."""
+    return isinstance(before, Fact | Message) or words_of(before) == words_of(record)
+
+
+def words_of(record: Record) -> tuple[Any, ...]:
+    """Return the words of a record, by the fields of documents and episodes."""
+    return tuple(getattr(record, name, None) for name in _WORDS)
+
+
+def of_same_words(
+    before: Record, record: Record, stored: Mapping[str, Fact], *, dated: bool, at: datetime
+) -> SourceUpdate:
+    """Decide about an entry with the words of its last import: it may have ended there, or be stated again.
+
+    `stored` are the facts that may be involved, by id; `dated` is true where the source dates the entry.
+    """
+    if isinstance(before, Message) and isinstance(record, Message):
+        return KNOWN if before.content == record.content else SourceUpdate(refused=SAID)
+    if not isinstance(before, Fact) or not isinstance(record, Fact) or record.said_at < before.said_at:
+        return KNOWN
+    if before.current:
+        times = ("current", "valid_from", "valid_to", "retired_at")
+        says = {name: getattr(record, name) for name in times}
+        if says == {name: getattr(before, name) for name in times}:
+            return KNOWN
+        if is_touched(before):
+            return SourceUpdate(refused=KEPT)
+        if not record.current:
+            says["retired_at"] = record.retired_at or at
+        return SourceUpdate([before.model_copy(update={**says, "said_at": record.said_at})])
+    heir = stored.get(before.superseded_by or "")
+    # without a date of its own nobody can tell which of the two it says now
+    if heir is None or not heir.current or not record.current or not dated or record.said_at <= heir.said_at:
+        return KNOWN
+    if is_touched(heir) or entry_of(heir) != entry_of(record):
+        return KNOWN
+    again = before.model_copy(update={**revived(before, at), "said_at": record.said_at, "valid_to": record.valid_to})
+    return SourceUpdate(succeeded(stored, heir, again, record.said_at, at))
+
+
+def of_other_words(
+    priors: Sequence[Record], record: Record, known: Record | None, stored: Mapping[str, Fact], *, at: datetime
+) -> SourceUpdate:
+    """Decide about an entry with other words than at its last import.
+
+    `priors` are the records imported from it, `known` a stored record with the new words from anywhere.
+    """
+    if not priors:
+        return KNOWN if known is not None else SourceUpdate(refused=FORGOTTEN)
+    believed = [prior for prior in priors if not isinstance(prior, Fact) or prior.current]
+    if not believed:
+        # whoever ended it: its successor may have been forgotten
+        return KNOWN if known is not None else SourceUpdate(refused=KEPT)
+    prior = max(believed, key=_said_at)
+    if isinstance(known, Fact) and not known.current:
+        # it was said to be over, or never so
+        return KNOWN
+    if is_touched(prior):
+        return SourceUpdate(refused=KEPT)
+    if _said_at(record) < _said_at(prior):
+        return SourceUpdate(refused=OLDER)
+    new = record if known is None else known
+    if isinstance(prior, Fact):
+        later = isinstance(record, Fact) and record.said_at > prior.said_at
+        since, heir = _said_at(record) if later else at, new if isinstance(new, Fact) else None
+        return SourceUpdate([*([] if heir else [new]), *succeeded(stored, prior, heir, since, at)])
+    if known is not None or prior.kind != record.kind:
+        return SourceUpdate([] if known is not None else [record], replaced=prior)
+    # under the id that it has, by which others may refer to it
+    changed = record.model_copy(update={"id": prior.id})
+    return KNOWN if says_the_same(prior, changed) else SourceUpdate([changed])
+
+
+def is_touched(record: Record) -> bool:
+    """Return true if a record was changed, confirmed or withdrawn here since its import."""
+    if record.origin is not Origin.IMPORT:
+        return True
+    return isinstance(record, Fact) and bool(record.source_ids or record.wordings or record.withdrawn)
+
+
+def _said_at(record: Record) -> datetime:
+    return record.said_at if isinstance(record, Fact) else record.created_at

@@ -157,13 +157,11 @@ def _past(value: dict[str, Any], place: str, owners: Mapping[str, dict[str, Any]
 
 _ROLES: Mapping[str, Role] = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 _SPOKEN = re.compile(r"\s*([^:\n]{1,100}):\s")
+# Fields that name the owner; a group and a graph are owners too, since Graphiti has users as groups
 _OWNERS = ("user_id", "group_id", "graph_id", "graph_uuid")
-"""Fields that name the owner; a group and a graph are owners too, since Graphiti has users as groups."""
 
 _OF_AN_EDGE = frozenset({"source_node_uuid", "target_node_uuid", "source_node", "target_node"})
-_OF_AN_EPISODE = frozenset({"source_description", "entity_edges"})
-"""Fields that nodes do not have."""
-
+_OF_AN_EPISODE = frozenset({"source_description", "entity_edges"})  # Fields that nodes do not have
 _MAX_NAMES = 1_000_000
 
 

@@ -37,12 +37,8 @@ from react_mem.memory.turns import (
 from react_mem.prompts import load_prompt
 
 NOTICE = load_prompt("recalled_data")
-
-MOST_SHOWN = 20
-"""Sources, former beliefs and derived memories that are shown of each."""
-
-MAX_MESSAGE = 2_000
-"""Shown characters of one message."""
+MOST_SHOWN = 20  # Sources, former beliefs and derived memories that are shown of each
+MAX_MESSAGE = 2_000  # Shown characters of one message
 
 
 class ShownMemory(BaseModel):
@@ -189,9 +185,7 @@ def title_of(value: Mapping[str, Any]) -> str:
 
 # The calling user. The transport identifies them; no tool, model or client can.
 
-_SECONDS = 30.0
-"""Time limit of a call, once memory is open."""
-
+_SECONDS = 30.0  # Time limit of a call, once memory is open
 log = logging.getLogger(__name__)
 
 

@@ -142,14 +142,12 @@ def _json(**answer: Any) -> str:
     return to_json({"notice": NOTICE, **answer}, indent=1).decode()
 
 
+# Scopes with a semantic index
 _SEARCHED = [scope for scope in MemoryScope if any(kind.indexed and kind.place == scope for kind in KINDS.values())]
-"""Scopes with a semantic index."""
 
 MAX_QUERY = 2_000
 MAX_TEXT = 2_000
-MAX_SAID = 16_000
-"""Characters of a user's message: the gate reads as many, the first and the last half of a longer one."""
-
+MAX_SAID = 16_000  # Characters of a user's message: the gate reads as many, the first and the last half of a longer one
 MAX_ID = 200
 MAX_NAME = 200
 MAX_RECALLED = 20

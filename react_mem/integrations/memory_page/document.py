@@ -19,12 +19,12 @@ from starlette.types import Receive, Scope, Send
 
 PATH = "/memory/ui"
 
+# The page's scripts, in the order of their dependencies
 SCRIPTS = (
     *("words", "base", "identity", "server", "notices", "forgetting", "lists"),
     *("cards", "correcting", "details", "search", "memories", "conversations", "why", "holdings"),
     *("drawing", "graph", "live", "start"),
 )
-"""The page's scripts, in the order of their dependencies."""
 
 _HEADERS = {
     "x-frame-options": "DENY",

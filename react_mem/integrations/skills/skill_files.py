@@ -1,14 +1,12 @@
 """Skills as `SKILL.md` files: writing ours, and reading the files of others.
 
-The front matter of one of ours holds the procedure; its body repeats it in the form in which Acontext writes lessons,
-so that its readers find the usual:
+They are in the format of Agent Skills, which allows own keys in `metadata` alone: these hold the procedure. The body
+repeats it in the form in which Acontext writes lessons, so that its readers find the usual:
 
     ## Title
     - When to Apply: ...
     - Steps:
       1. tool: action
-
-`write_agent_skill` writes the format of Agent Skills, which allows own keys in `metadata` alone.
 """
 
 from __future__ import annotations
@@ -26,25 +24,16 @@ from react_mem.memory import Skill
 from react_mem.memory.records import fold, normalise, read_yaml
 
 NAME = "SKILL.md"
+MAX_FILE_CHARS = 200_000  # Characters of a file; a longer one is no procedure
 
-MAX_FILE_CHARS = 200_000
-"""Characters of a file; a longer one is no procedure."""
+MAX_NAME, MAX_DESCRIPTION = 64, 1_024  # Characters of a name and of a description in the format of Agent Skills
 
-MAX_NAME, MAX_DESCRIPTION = 64, 1_024
-"""Characters of a name and of a description in the format of Agent Skills."""
-
+# Characters read of a body in free Markdown: a longer one is a manual, which no prompt shows whole
 MAX_BODY_CHARS = 4_000
-"""Characters read of a body in free Markdown: a longer one is a manual, which no prompt shows whole."""
 
-MARK = "react-mem"
-"""Metadata key of the procedure in one of our files."""
-
-_META = "skill_file"
-"""Key of a record's `meta` for the original name and front matter of an imported skill."""
-
-_MAX_FRONT_BYTES = 3_000
-"""Bytes of a front matter that are kept, of the four thousand of a record's `meta`."""
-
+MARK = "react-mem"  # Metadata key of the procedure in one of our files
+_META = "skill_file"  # Key of a record's `meta` for the original name and front matter of an imported skill
+_MAX_FRONT_BYTES = 3_000  # Bytes of a front matter that are kept, of the four thousand of a record's `meta`
 _FRONT = re.compile(r"\A\s*---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)(.*)", re.DOTALL)
 _FIELD = re.compile(r"^-\s+\**([A-Z][\w /-]{1,40}?)\**:\**\s*(.*)$")
 _STEP = re.compile(r"^\s*(?:\d+[.)]|[-*])\s+(.*)$")
@@ -54,8 +43,8 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 _AGENT_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
+# Labels of entries that are constraints rather than steps, in this order
 _LESSON = ("Principle", "Root Cause", "Correct Approach", "Prevention")
-"""Labels of entries that are constraints rather than steps, in this order."""
 
 
 def skill_name(skill: Skill, owner: str) -> str:
@@ -84,9 +73,9 @@ def agent_skill_names(skills: Sequence[Skill]) -> dict[str, str]:
     }
 
 
-def write_agent_skill(skill: Skill, name: str) -> str:
+def write_skill(skill: Skill, name: str) -> str:
     """Return a skill as the text of a `SKILL.md` in the format of Agent Skills, named like its folder."""
-    own = {"id": skill.id, "use_when": skill.use_when, **_said(skill)}
+    own = skill.model_dump(mode="json", include={"id", "use_when", "task_type", "tool_sops", "preferences"})
     theirs = _theirs(skill.meta.get(_META))
     if theirs is not None:
         own[_META] = theirs
@@ -99,7 +88,8 @@ def write_agent_skill(skill: Skill, name: str) -> str:
         # a text, as the format wants it
         "metadata": {**metadata, MARK: json.dumps(own, ensure_ascii=False)},
     }
-    return _file(front, _body(own))
+    head = yaml.safe_dump(front, allow_unicode=True, sort_keys=False, width=1_000)
+    return f"---\n{head}---\n\n{_body(own)}"
 
 
 def _theirs(given: Any) -> dict[str, Any] | None:
@@ -132,21 +122,6 @@ def _description(use_when: str) -> str:
     return " ".join(re.sub("[<>]", " ", use_when).split())[:MAX_DESCRIPTION].strip()
 
 
-def _said(skill: Skill) -> dict[str, Any]:
-    return skill.model_dump(mode="json", include={"task_type", "tool_sops", "preferences"})
-
-
-def _file(front: Mapping[str, Any], body: str) -> str:
-    head = yaml.safe_dump(dict(front), allow_unicode=True, sort_keys=False, width=1_000)
-    return f"---\n{head}---\n\n{body}"
-
-
-def write_skill(skill: Skill, name: str) -> str:
-    """Return a skill as the text of a `SKILL.md`."""
-    own = _said(skill)
-    return _file({"name": name, "description": skill.use_when, **own}, _body({"use_when": skill.use_when, **own}))
-
-
 def read_skills(text: str) -> list[dict[str, Any]]:
     """Return the procedures in a Markdown file, one of ours or with entries as above, as `add_skill` takes them.
 
@@ -155,15 +130,12 @@ def read_skills(text: str) -> list[dict[str, Any]]:
     if len(text) > MAX_FILE_CHARS:
         raise ValueError(f"it has {len(text)} characters, more than {MAX_FILE_CHARS}")
     front, body = _parts(text)
-    found: list[dict[str, Any]] = []
-    task_type = str(front.get("task_type") or "")
-    if "tool_sops" in front:
-        found.append(_own(front, task_type))
-    elif own := _marked(front):
+    task_type, found = "", list[dict[str, Any]]()
+    if own := _marked(front):
         task_type = own["task_type"]
         if is_unedited(text):
             return [own]
-    known = {normalise(skill["use_when"]) for skill in found}
+    known = set[str]()
     for title, fields in _entries(body):
         skill = _learnt(title, fields, task_type)
         if skill is not None and normalise(skill["use_when"]) not in known:
@@ -244,7 +216,7 @@ def _paragraphs(body: str) -> Iterator[str]:
 
 
 def is_unedited(text: str, id_: str = "") -> bool:
-    """Return true if a file is an unchanged output of `write_agent_skill` for a skill, or any, apart from its name."""
+    """Return true if a file is an unchanged output of `write_skill` for a skill, or any, apart from its name."""
     try:
         front, body = _parts(text)
         own = _marked(front)
@@ -264,7 +236,12 @@ def _marked(front: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     try:
         given = json.loads(str(metadata[MARK]))
-        own = _own({**given, "description": given["use_when"]}, str(given.get("task_type") or ""))
+        own: dict[str, Any] = {
+            "task_type": str(given.get("task_type") or ""),
+            "use_when": str(given["use_when"]),
+            "tool_sops": [{"tool": str(step["tool"]), "action": str(step["action"])} for step in given["tool_sops"]],
+            "preferences": [str(preference) for preference in given["preferences"]],
+        }
     except (KeyError, TypeError, ValueError, RecursionError):
         raise ValueError(f"metadata: {MARK}: is not as it was written; remove it, and the body is read") from None
     if (theirs := _theirs(given.get(_META))) is not None:
@@ -281,22 +258,6 @@ def _parts(text: str) -> tuple[dict[str, Any], str]:
     except yaml.YAMLError as error:
         raise ValueError(f"its front matter is not YAML: {' '.join(str(error).split())[:200]}") from None
     return (front if isinstance(front, dict) else {}), match[2]
-
-
-def _own(front: Mapping[str, Any], task_type: str) -> dict[str, Any]:
-    steps, preferences = front.get("tool_sops") or [], front.get("preferences") or []
-    if not isinstance(steps, list) or not all(isinstance(s, dict) and {"tool", "action"} <= s.keys() for s in steps):
-        raise ValueError("tool_sops: must be a list of {tool, action}")
-    if not isinstance(preferences, list):
-        raise ValueError("preferences: must be a list of texts")
-    if not str(front.get("description") or "").strip():
-        raise ValueError("description: is missing; it says when the skill is to be used")
-    return {
-        "task_type": task_type,
-        "use_when": str(front["description"]),
-        "tool_sops": [{"tool": str(step["tool"]), "action": str(step["action"])} for step in steps],
-        "preferences": [str(preference) for preference in preferences],
-    }
 
 
 def _entries(body: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:

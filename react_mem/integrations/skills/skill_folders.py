@@ -22,7 +22,7 @@ from react_mem.integrations.skills.skill_files import (
     agent_skill_names,
     is_unedited,
     read_agent_skill,
-    write_agent_skill,
+    write_skill,
 )
 from react_mem.memory import MemoryFacade, MemoryScope, Origin, Skill
 from react_mem.memory.records import KINDS, checked
@@ -88,15 +88,9 @@ def _names(skill: Skill) -> set[str]:
     return {skill.id, Skill.identity(skill.task_type, skill.use_when)}
 
 
-AGENT = "skill-files"
-"""Agent id of skills from files."""
-
-MAX_FILES = 1_000
-"""Skill files of one import."""
-
-_MAX_FOLDERS = 20_000
-"""Folders that are searched for skill files."""
-
+AGENT = "skill-files"  # Agent id of skills from files
+MAX_FILES = 1_000  # Skill files of one import
+_MAX_FOLDERS = 20_000  # Folders that are searched for skill files
 _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -151,7 +145,7 @@ def _write(folder: Path, skills: Sequence[Skill]) -> SkillFilesExport:
     names = agent_skill_names(skills)
     for skill in skills:
         name = names[skill.id]
-        file, text = folder / name / NAME, write_agent_skill(skill, name)
+        file, text = folder / name / NAME, write_skill(skill, name)
         try:
             if file.parent.is_symlink() or file.is_symlink():
                 raise ValueError("is a symbolic link, which is not followed")

@@ -31,7 +31,7 @@ from react_mem.memory.adapters.blocking import drain_blocking, run_blocking
 from react_mem.memory.context import Frame, Layout, Window, lay_out, paired_calls
 from react_mem.memory.context.dialogue import current_start
 from react_mem.memory.llm.budget import ASSUMED_WINDOW
-from react_mem.memory.llm.checked_calls import checked
+from react_mem.memory.llm.causes import checked
 from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.maintenance.worker import AgentWork
 from react_mem.memory.merging.foreign import by_other_agents, from_tool, is_delegated, running_tool
@@ -174,7 +174,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         models = [init_chat_model(one) if isinstance(one, str) else one for one in named]
         self._memory = AgentMemory.of(agent_id, self._policy, models)
         self._work = AgentWork()
-        self._work.register(agent_id, AgentRunner(self._memory.turns, models, retention=self._policy.retention))
+        self._work.runners[agent_id] = AgentRunner(self._memory.turns, models, retention=self._policy.retention)
 
     @property
     def name(self) -> str:

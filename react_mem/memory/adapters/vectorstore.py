@@ -55,8 +55,7 @@ from react_mem.memory.adapters.vector_index import (
 )
 from react_mem.memory.index.entries import matches
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
-from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.llm.checked_calls import checked
+from react_mem.memory.llm.causes import cause_of, checked
 from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.namespaces import ROOT
 from react_mem.memory.model.receipt import write
@@ -65,9 +64,8 @@ from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
 from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.owned import WHOLE, read_all
 from react_mem.memory.store.transactions import Guard
-from react_mem.memory.store.whole_store import read_all
 
 SEARCHED: frozenset[MemoryScope] = frozenset({MemoryScope.SEMANTIC})
 """Scopes indexed by default: facts and documents."""
@@ -160,10 +158,6 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         """Make the missing vectors of the inner store and index noted items below a namespace; return their number."""
         await self._notes.catch_up((NOTES, *namespace))
         return await self._can.amake_up_vectors(namespace)
-
-    async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
-        # the vector store's notes say what is missing there
-        return [] if self.covers(namespace) else await self._can.aunindexed(namespace, kind, after=after, limit=limit)
 
     async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
         return await self._can.alisted(wanted, behind, limit)

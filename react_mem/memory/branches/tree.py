@@ -10,7 +10,6 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from cachetools import LRUCache
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
@@ -20,7 +19,6 @@ from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import BELIEVED, Ending, Fact, Message, Summary, Wording, record_id
-from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.summaries.sources import MASTER, MAX_WAITING
 
 
@@ -127,38 +125,6 @@ def forgotten_branches(user_id: str, session_id: str, aside: Iterable[Item]) -> 
     return [*(PutOp(item.namespace, item.key, None) for item in gone), *without_marks(user_id, session_id)]
 
 
-_MOST = 10_000
-"""Conversations cached, at some three hundred bytes each."""
-
-
-class KnownTips(LRUCache[tuple[str, str], str]):
-    """Tips of this process by owner and conversation: what a write expects to find, and checks itself."""
-
-    def __init__(self) -> None:
-        super().__init__(_MOST)
-
-
-def note_tip(store: BaseStore, user_id: str, session_id: str, tip: str | None) -> None:
-    """Cache the tip of a conversation: empty if memory has none, None to drop the entry."""
-    tips = kept_with(store, KnownTips)
-    if tip is None:
-        tips.pop((user_id, session_id), None)
-    else:
-        tips[user_id, session_id] = tip
-
-
-def known_tip(store: BaseStore, user_id: str, session_id: str) -> str | None:
-    """Return the cached tip of a conversation; None if this process has not seen it."""
-    return kept_with(store, KnownTips).get((user_id, session_id))
-
-
-def forget_tips(store: BaseStore, user_id: str) -> None:
-    """Drop an owner's conversations from the cache."""
-    tips = kept_with(store, KnownTips)
-    for place in [place for place in tips if place[0] == user_id]:
-        del tips[place]
-
-
 # Telling a thread that was forked at its very beginning from one that started over under the same id.
 
 _CHECKPOINTER = "__pregel_checkpointer"
@@ -169,8 +135,7 @@ _MARKS = ("remembered", "memory_mark")
 messages themselves: it may hold only the additions to them.
 """
 
-_LATEST = 30
-"""Checkpoints looked at, the latest first: those of this run, then those of the run before."""
+_LATEST = 30  # checkpoints looked at, the latest first: those of this run, then those of the run before
 
 
 def has_thread(config: RunnableConfig) -> bool:
@@ -259,8 +224,6 @@ def believed(
 
     Args:
         gone: The messages that do not count; all others do.
-        said_at: Times of messages, by id.
-        at: The time of the decision.
     """
     judge = _Judge(facts, gone, said_at, at)
     return [after for fact in facts.values() if (after := judge.reassessed(fact)) != fact]

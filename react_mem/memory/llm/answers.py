@@ -158,8 +158,7 @@ def strict(node: Any) -> Any:
 # Data in a prompt: what others said can neither end the block it stands in, nor begin a line or a message of its own.
 
 _CUT = "…"
-_SPARE = 4
-"""Characters read for each one shown: the rest may be white space and hidden characters."""
+_SPARE = 4  # characters read for each one shown: the rest may be white space and hidden characters
 
 # control characters but white space, and what has no shape of its own: joiners, fillers, bidi, variations, tags
 _HIDDEN = re.compile(

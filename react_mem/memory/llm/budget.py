@@ -14,8 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-ASSUMED_WINDOW = 16_000
-"""Tokens: nearly every model in use reads so many, local ones as commonly started included."""
+ASSUMED_WINDOW = 16_000  # tokens: nearly every model in use reads so many, local ones as commonly started included
 
 
 class Section(StrEnum):
@@ -42,9 +41,7 @@ SHARES: dict[Section, int] = {
 """Per cent of the room guaranteed to each section, in the order of priority for the unused rest."""
 
 
-_OUTLINE = 70
-"""Per cent of the memory budget for an outline of everything said, where the question is about that."""
-
+_OUTLINE = 70  # per cent of the memory budget for an outline of everything said, where the question is about that
 _WITH_OUTLINE = 87
 """Per cent of their room for memories and an outline together: memories alone seldom fill it, short lines do."""
 
@@ -107,12 +104,8 @@ def beside_outline(room: int, outline: int) -> int:
 
 # Token estimate without a tokenizer and without a network; it errs on the high side.
 
-MESSAGE_TOKENS = 5
-"""Overhead of a message in a chat template: the role, the marks of its beginning and its end."""
-
-_CALL_TOKENS = 15
-"""Overhead of a tool call: its id, and the marks of the name and the arguments."""
-
+MESSAGE_TOKENS = 5  # overhead of a message in a chat template: the role, the marks of its beginning and its end
+_CALL_TOKENS = 15  # overhead of a tool call: its id, and the marks of the name and the arguments
 _MEDIA_TOKENS = 1_000
 """An image or a file: providers count some hundred to some thousand by its size, which only they know."""
 
@@ -149,9 +142,7 @@ _LEADS: tuple[tuple[int, bytes], ...] = (
 )
 """The same by the first byte of a character in UTF-8, which tells its script."""
 
-_BLOCK = 4_096
-"""Characters counted at a time, where of a megabyte only a fitting part is counted."""
-
+_BLOCK = 4_096  # characters counted at a time, where of a megabyte only a fitting part is counted
 _VIETNAMESE = (b"\xe1\xba", b"\xe1\xbb")
 _VIETNAMESE_LESS = 150 - 85
 

@@ -48,7 +48,11 @@ def translate(error: Exception, secrets: Sequence[str] = ()) -> ExtractionError:
     if isinstance(error, ExtractionError):
         return error
     status = getattr(error, "status_code", None)
-    detail = scrub(_said(error) if isinstance(status, int) else cause_of(error), secrets)
+    body = getattr(error, "body", None)
+    said = (body.get("message") if isinstance(body, Mapping) else None) or error
+    # of what a service says about a request its quotations are left out
+    detail = (unquoted(str(said)) or type(error).__name__) if isinstance(status, int) else cause_of(error)
+    detail = scrub(detail, secrets)
     if is_openais(error, "ContentFilterFinishReasonError"):
         return ModelRejected("the service's content filter refused the answer")
     if isinstance(error, NotImplementedError):
@@ -70,13 +74,6 @@ def is_openais(error: Exception, name: str) -> bool:
     return client is not None and isinstance(error, getattr(client, name))
 
 
-def _said(error: Exception) -> str:
-    """Return the message of a service about a request, without its quotations."""
-    body = getattr(error, "body", None)
-    message = body.get("message") if isinstance(body, Mapping) else None
-    return unquoted(str(message or error)) or type(error).__name__
-
-
 def _retry_after(error: Any) -> float | None:
     headers = getattr(getattr(error, "response", None), "headers", None)
     value = (headers.get("retry-after") or "") if headers is not None else ""
@@ -90,12 +87,8 @@ def _retry_after(error: Any) -> float | None:
         return None
 
 
-HIDDEN = "nostream"
-"""The tag that keeps a call's tokens out of the user's stream; with `langsmith:nostream` they leak."""
-
-_LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
-"""Names of the parameter for the tokens of an answer."""
-
+HIDDEN = "nostream"  # the tag that keeps a call's tokens out of the user's stream; with `langsmith:nostream` they leak
+_LIMITS = ("max_tokens", "max_output_tokens", "num_predict")  # names of the parameter for the tokens of an answer
 _THOUGHTS, _SPARE = 16_000, 2_000
 """Tokens beside the answer: for a reasoning model's thoughts, and for a model that may have some."""
 
@@ -294,8 +287,7 @@ async def ask_in_turn(asks: Sequence[Callable[[float], Awaitable[T]]], seconds: 
 
 # Questions to a model, each answered by a JSON object.
 
-_MAX_TOKENS = 4_000
-"""Of an answer: twenty steps of a plan, or a consolidated group of memories, take a quarter of them."""
+_MAX_TOKENS = 4_000  # of an answer: twenty steps of a plan, or a consolidated group of memories, take a quarter of them
 
 
 @dataclass(frozen=True)
@@ -305,10 +297,7 @@ class ModelQuestion(Generic[T]):
     Args:
         prompt: The name of the prompt, and of the call in traces; no node's name, since a run called as its node is
             streamed to the user.
-        data: The content of the question.
-        schema: The schema of the answer.
         read: Reads and checks the answer, off the event loop; raises `InvalidOutput` for a useless one.
-        fields: Values for the braces of the prompt.
     """
 
     prompt: str

@@ -8,33 +8,20 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from heapq import heapify, heappop, heappush
-from typing import Any, Literal
+from typing import cast
 
-from langgraph.store.base import BaseStore, GetOp, Item, SearchOp
+from langgraph.store.base import BaseStore, Item, SearchOp
 
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import CONVERSATION, PENDING
-from react_mem.memory.model.namespaces import WORK, decode, scope_namespace
-from react_mem.memory.store.owned import users_with
+from react_mem.memory.model.namespaces import WORK, decode
 from react_mem.memory.store.transactions import Guard, compare_and_set
-from react_mem.memory.work.items import Place, Work, is_dead, put_work
+from react_mem.memory.work.items import Place, Work, is_dead
 
-LEASE_SECONDS = 30.0
-"""Lease without renewal after which a worker is taken for dead."""
-
-_FIRST_RETRY, _LAST_RETRY = 15.0, 3600.0
-"""Seconds until work that failed is tried again, doubling."""
-
+LEASE_SECONDS = 30.0  # lease without renewal after which a worker is taken for dead
+_FIRST_RETRY, _LAST_RETRY = 15.0, 3600.0  # seconds until work that failed is tried again, doubling
 _OVERDUE_MS = (3_600_000, 600_000, 60_000, 0)
-"""Search order when more is due than is read: the longest overdue first. A store lists the latest written first."""
-
-_MANY = 1_000
-"""Items read where the due ones of few owners fill a page."""
-
-_ALL = 100_000
+"""Pages of a search: where more is due than is read, a store lists the latest written, not the longest overdue."""
 
 Clock = Callable[[], float]
 
@@ -60,32 +47,14 @@ class WorkQueue:
         """Return the time, in milliseconds."""
         return int(self._clock() * 1000)
 
-    async def due(self, agents: Sequence[str], limit: int, owners: int = 1) -> list[Held]:
-        """Return the due items of some agents, the longest overdue first, at least `limit` of each if there are.
-
-        `owners` is the number of owners to find, by reading more: an owner's items are done one by one.
-        """
+    async def due(self, agents: Sequence[str], limit: int) -> list[Held]:
+        """Return the due items of some agents, the longest overdue first, at least `limit` of each if there are."""
         at = self.now()
-        found = await self._search([(agent, at) for agent in agents], limit)
-        # where a page is full, what has waited longest may not be on it
-        full = [agent for agent, page in zip(agents, found, strict=True) if len(page) == limit]
-        if full:
-            found += await self._search([(agent, at - late) for agent in full for late in _OVERDUE_MS[:-1]], limit)
-        if full and len({one.user_id for page in found for one in page}) < owners:
-            found += await self._search([(agent, at) for agent in full], _MANY)
-        held = {one.place: one for page in found for one in page}
-        return sorted(held.values(), key=lambda one: one.work.due_at)
-
-    async def _search(self, asked: Sequence[tuple[str, int]], limit: int) -> list[list[Held]]:
-        if not asked:
-            return []
-        results = await self._store.abatch(
-            [
-                SearchOp((WORK,), filter={"due_at": {"$lte": until}, "agent": agent}, limit=limit, refresh_ttl=False)
-                for agent, until in asked
-            ]
-        )
-        return [[_held(item) for item in page if isinstance(item, Item)] for page in results if isinstance(page, list)]
+        wanted = [{"due_at": {"$lte": at - late}, "agent": agent} for agent in agents for late in _OVERDUE_MS]
+        asked = [SearchOp((WORK,), filter=one, limit=limit, refresh_ttl=False) for one in wanted]
+        pages = await self._store.abatch(asked)
+        found = {(item.namespace, item.key): item for page in cast("list[list[Item]]", pages) for item in page}
+        return sorted(map(_held, found.values()), key=lambda one: one.work.due_at)
 
     async def get(self, user_id: str, place: Place) -> Held | None:
         """Return an item; None if it is done."""
@@ -123,19 +92,6 @@ class WorkQueue:
         """Remove an item unless it has changed since; return true if it was removed."""
         return await self._swap(held, None) is not None
 
-    async def abandoned(self, agents: Sequence[str]) -> None:
-        """Release the items of dead workers, so that nobody waits for their leases to run out."""
-        if not agents:
-            return
-        asked = [
-            SearchOp((WORK,), filter={"lease_by": {"$ne": ""}, "agent": agent}, limit=_ALL, refresh_ttl=False)
-            for agent in agents
-        ]
-        for page in await self._store.abatch(asked):
-            for item in page if isinstance(page, list) else ():
-                if isinstance(item, Item) and is_dead((held := _held(item)).work.lease_by):
-                    await self.release(held)
-
     def _lease_end(self) -> int:
         return self.now() + int(self.lease_seconds * 1000)
 
@@ -156,8 +112,7 @@ def _held(item: Item) -> Held:
 
 # Work that a worker knows of without asking its store: what this process wrote, and what a look found to be due.
 
-_SPARE = 100
-"""Entries beyond twice the valid ones, before the heap is rebuilt."""
+_SPARE = 100  # entries beyond twice the valid ones, before the heap is rebuilt
 
 
 class KnownWork:
@@ -262,61 +217,3 @@ class RenewedLease:
             if renewed is None:
                 return
             self._held = renewed
-
-
-# Work for what waits without any: turns and conversations that were stored before there was a queue, or imported.
-
-_MARK = (("memory_worker",), "swept")
-_EVERY_MS = 24 * 3_600_000
-_USERS_AT_ONCE = 50
-_OPEN_MS = 120_000
-"""Delay for an open turn, whose work must not begin before its end."""
-
-
-async def sweep(store: BaseStore, at: int) -> None:
-    """Add work for every pending turn and every open conversation without any; once a day for a database."""
-    mark = await store.aget(*_MARK, refresh_ttl=False)
-    before = mark.value if mark is not None else None
-    if before is not None and before["at"] + _EVERY_MS > at:
-        return
-    users = await users_with(store, PENDING.place, MemoryScope.STATE)
-    for start in range(0, len(users), _USERS_AT_ONCE):
-        await _sweep_users(store, users[start : start + _USERS_AT_ONCE], at)
-    # marked at the end: a crash leaves it to the next worker
-    await compare_and_set(store, Guard(*_MARK, before), {"at": at})
-
-
-async def _sweep_users(store: BaseStore, users: Sequence[str], at: int) -> None:
-    open_ = {"kind": CONVERSATION.name, "ended": False}
-    pending = await store.abatch([SearchOp(PENDING.namespace(u), limit=_ALL, refresh_ttl=False) for u in users])
-    talks = await store.abatch(
-        [SearchOp(scope_namespace(u, MemoryScope.STATE), filter=open_, limit=_ALL, refresh_ttl=False) for u in users]
-    )
-    wanted: list[tuple[str, Work]] = []
-    for user, turns, conversations in zip(users, pending, talks, strict=True):
-        works = [_work("extract", item, max(at, _created_at(item) + _OPEN_MS)) for item in _items(turns)]
-        works += [_work("maintain", item, at) for item in _items(conversations)]
-        # of equal work the latest counts
-        latest = {work.key: work for work in sorted(works, key=lambda work: work.due_at)}
-        wanted += [(user, work) for work in latest.values()]
-    known = await store.abatch([GetOp(*work.place(user), refresh_ttl=False) for user, work in wanted])
-    missing = [pair for pair, item in zip(wanted, known, strict=True) if item is None]
-    changes = [put_work(user, work) for user, work in missing]
-    if changes:
-        await store.abatch(changes)
-
-
-def _items(found: Any) -> list[Item]:
-    return [item for item in found if isinstance(item, Item)] if isinstance(found, list) else []
-
-
-def _created_at(item: Item) -> int:
-    try:
-        return int(datetime.fromisoformat(str(item.value.get("created_at"))).timestamp() * 1000)
-    except ValueError:
-        # a record that nobody can read is not to keep the others from their work
-        return 0
-
-
-def _work(kind: Literal["extract", "maintain"], item: Item, at: int) -> Work:
-    return Work(kind=kind, agent=str(item.value.get("agent_id")), session=str(item.value.get("session_id")), due_at=at)

@@ -1,25 +1,32 @@
-"""Execution of one work item: extraction, the conclusion of a conversation, reflection, erasure."""
+"""Work behind the turns, item by item or all of it now; rounds of retention; health of a server's memory."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
+from pydantic import BaseModel, Field
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.calls import Asker
+from react_mem.memory.llm.causes import cause_of, trace_of
+from react_mem.memory.maintenance.queue import RenewedLease, WorkQueue
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import CONVERSATION, MESSAGE
-from react_mem.memory.model.namespaces import owner_namespace, scope_namespace
-from react_mem.memory.model.receipt import Change, put, write
-from react_mem.memory.model.records import Message, now
+from react_mem.memory.model.kinds import CONVERSATION, PENDING
+from react_mem.memory.model.namespaces import META, owner_namespace, scope_namespace
+from react_mem.memory.model.receipt import write
+from react_mem.memory.model.records import now, record_id
 from react_mem.memory.model.retention_settings import RetentionSettings
+from react_mem.memory.model.shown import QueueHealth
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.reflect.consolidation import Consolidation
 from react_mem.memory.reflect.deduplication import Deduplication, EntityResolution
@@ -27,44 +34,20 @@ from react_mem.memory.reflect.driver import Strategy, run
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.retrieval.last_known import note_new_alike
 from react_mem.memory.rights.hidden import erase_due
+from react_mem.memory.rights.retention import Retained, retain
+from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting
 from react_mem.memory.store.capabilities import capabilities
-from react_mem.memory.store.transactions import transact
-from react_mem.memory.work.items import Work, announce, put_work
-from react_mem.memory.write.conversations import end_conversation, quiet_conversations
+from react_mem.memory.store.owned import users_with
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.priority import FRONT, behind_turns
+from react_mem.memory.store.statistics import server_of, waiting_of
+from react_mem.memory.store.transactions import Guard, compare_and_set
+from react_mem.memory.work.items import Place, Work, announce, put_work
+from react_mem.memory.write.conversations import agents_with_work, end_conversation, quiet_conversations
 from react_mem.memory.write.session import TurnReport, next_due
 from react_mem.memory.write.turns import Turns
 
 # Reflection over many turns: entity resolution, knowledge, skills; and all of them at once, on request.
-
-# Messages that no search finds and that nothing waits to index: what an older version lost is indexed after all.
-
-_BATCH = 50
-"""Messages of a step, embedded at once."""
-
-
-async def index_lost_messages(memory: MemoryFacade, user_id: str) -> int:
-    """Index the messages of a user without an index entry or a pending turn that would make one; return their number.
-
-    A store that cannot list them is left as it is.
-    """
-    store = capabilities(memory.store)
-    found, last = 0, ""
-    namespace = scope_namespace(user_id, MemoryScope.DIALOG)
-    while ids := await store.aunindexed(namespace, MESSAGE.name, after=last, limit=_BATCH):
-        last = ids[-1]
-        found += await _index(memory, user_id, ids)
-    return found
-
-
-async def _index(memory: MemoryFacade, user_id: str, ids: list[str]) -> int:
-    async def step() -> tuple[int, list[Change]]:
-        waiting = {source for note in await memory.pending(user_id) for source in note.get("source_ids", ())}
-        stored = await memory.records(user_id, MemoryScope.DIALOG, ids)
-        lost = [Message.from_value(value) for id_, value in stored.items() if id_ not in waiting]
-        changes = [put(user_id, message) for message in lost if f"{message.text}{message.keywords}".strip()]
-        return len(changes), changes
-
-    return await transact(memory.store, user_id, step)
 
 
 async def maintain(anywhere: Turns, models: Sequence[BaseChatModel], tools: Sequence[str]) -> TurnReport:
@@ -101,11 +84,9 @@ async def reflect(anywhere: Turns, models: Sequence[BaseChatModel], tools: Seque
 
 
 async def repair(memory: MemoryFacade, user_id: str) -> None:
-    """Restore missing index entries and vectors of an owner's memory after a failure."""
-    store = memory.store
-    await index_lost_messages(memory, user_id)
-    await capabilities(store).amake_up_vectors(owner_namespace(user_id))
-    await note_new_alike(store, user_id)
+    """Restore missing vectors of an owner's memory after a failure."""
+    await capabilities(memory.store).amake_up_vectors(owner_namespace(user_id))
+    await note_new_alike(memory.store, user_id)
 
 
 # Ending a conversation because somebody says so, without waiting until it has gone quiet.
@@ -212,3 +193,208 @@ async def _quiet_at(turns: Turns) -> datetime | None:
     if known is None or known["ended"]:
         return None
     return Conversation.from_value(known).last_said_at + timedelta(seconds=turns.memory.policy.extraction.quiet_after)
+
+
+# Maintenance on request, of one user or of everybody; rounds of retention; health of a server's memory.
+
+
+async def maintain_all(
+    store: BaseStore,
+    runners: Runners,
+    user_id: str | None = None,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> TurnReport:
+    """Pick up interrupted work, conclude quiet conversations and reflect, for one user or everybody.
+
+    Each agent works on its own conversations and experience. `report` is called before each user with the users done
+    and their total.
+    """
+    total = TurnReport()
+    down: set[str] = set()
+    names = set(runners.names())
+    places = (PENDING.place, MemoryScope.STATE, MemoryScope.EXPERIENCE)
+    users = [user_id] if user_id is not None else await users_with(store, *places)
+    for done, user in enumerate(users):
+        report(done, len(users))
+        try:
+            memory = MemoryFacade(store)
+            # a flow logs experience and has no conversation; a node with hooks is not an agent, and learns nothing
+            experienced = await memory.experience.agents(user)
+            wanted = dict.fromkeys([*await agents_with_work(memory, user), *experienced])
+            for agent in [name for name in wanted if name in names and name not in down]:
+                runner = await runners.get(agent)
+                if runner is None:
+                    continue
+                turns = runner.turns(store, Identity(user, "maintenance"))
+                changed = await maintain(turns, runner.models, runner.tools)
+                if changed.waiting:
+                    # its model is down: asking it for everybody would only take long
+                    down.add(agent)
+                total += changed
+            await repair(memory, user)
+        except Exception as error:
+            # the next user's memory is not to wait for this one's
+            cause = cause_of(error)
+            log.error(
+                "maintenance of one user's memory failed; the next run tries again: %s\n%s", cause, trace_of(error)
+            )
+            total += TurnReport(problem=f"one user's memory could not be worked on: {type(error).__name__}")
+    return total
+
+
+# Rounds of retention: everybody's memory, one user after the other, by one process at a time.
+
+LOOK_SECONDS = 600.0  # seconds between two checks for a due round
+_SHARE = 24
+_SOONEST, _LATEST = timedelta(hours=1), timedelta(days=1)
+
+_PAUSE = 0.05
+
+
+async def retain_all(
+    store: BaseStore,
+    checkpointer: BaseCheckpointSaver[Any] | None,
+    policies: Mapping[str, RetentionSettings],
+    user_id: str | None = None,
+    *,
+    dry_run: bool = False,
+    between: Callable[[], Any] | None = None,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> Retained:
+    """Apply retention to one user or to everybody; return the report. Without a checkpointer ended threads stay.
+
+    `between` is awaited before each user, and may raise to end the round; `report` is called before each with the users
+    done and their total.
+    """
+    total = Retained()
+    users = [user_id] if user_id is not None else await users_with(store, *MemoryScope, PENDING.place, META)
+    for done, user in enumerate(users):
+        report(done, len(users))
+        if between is not None:
+            await between()
+        try:
+            total += await retain(store, checkpointer, user, policies, dry_run=dry_run)
+        except Exception as error:
+            # the next user's memory is not to be kept longer for this one's
+            log.error("one user's memory was not looked at for retention: %s\n%s", cause_of(error), trace_of(error))
+            total += Retained(problems=(f"one user's memory could not be worked on: {type(error).__name__}",))
+    return total
+
+
+@dataclass(frozen=True)
+class RetentionRounds:
+    """Retention rounds of one worker, with its name and a clock in seconds since 1970."""
+
+    store: BaseStore
+    runners: Runners
+    checkpointer: BaseCheckpointSaver[Any] | None
+    name: str
+    clock: Callable[[], float] = time.time
+
+    async def serve(self) -> None:
+        """Run a round whenever one is due, until cancelled. Where no agent has a retention limit, return."""
+        policies = await self._policies()
+        while policies:
+            try:
+                with behind_turns():
+                    await self.make(policies)
+            except Exception as error:
+                log.warning("retention waits, its store cannot be used: %s", cause_of(error))
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def make(self, policies: Mapping[str, RetentionSettings]) -> Retained | None:
+        """Run the round of agents with a limit; return None if it is not due, or another process runs it."""
+        queue = WorkQueue(self.store, self.clock)
+        place: Place = ("memory_worker",), record_id("retention", *sorted(policies))
+        first = Work(kind="retain", agent="", session="", due_at=queue.now())
+        await compare_and_set(self.store, Guard(*place, None), first.to_value())
+        held = await queue.get("", place)
+        claimed = await queue.claim(held, self.name) if held is not None and held.work.due_at <= queue.now() else None
+        if claimed is None:
+            return None
+        lease = RenewedLease(queue, claimed)
+        # broken off, it is due for another process
+        next_at = queue.now()
+        try:
+            # what one agent keeps longer stays, whatever it came from
+            with acting(AuditActor.WORKER, AuditReason.RETENTION):
+                report = await retain_all(self.store, self.checkpointer, policies, between=_crowd_passed)
+            next_at = queue.now() + int(min(map(every, policies.values())).total_seconds() * 1000)
+        finally:
+            await asyncio.shield(queue.again(await lease.end(), next_at))
+        if report.total or report.problems:
+            log.info("retention removed %s, of %d users", report.in_words(), report.users)
+        return report
+
+    async def _policies(self) -> dict[str, RetentionSettings]:
+        found: dict[str, RetentionSettings] = {}
+        for agent in self.runners.names():
+            try:
+                settings = await self.runners.retention(agent)
+            except Exception as error:
+                log.warning("how long the agent %r keeps memory cannot be read: %s", agent, cause_of(error))
+                continue
+            if settings.limits:
+                found[agent] = settings
+        return found
+
+
+async def _crowd_passed() -> None:
+    while FRONT.room_for_work(1) < 1:  # noqa: ASYNC110 - nobody tells that a crowd of turns has passed
+        await asyncio.sleep(_PAUSE)
+
+
+def every(settings: RetentionSettings) -> timedelta:
+    """Return the interval between two rounds for an agent.
+
+    >>> every(RetentionSettings(dialog="30d")), every(RetentionSettings(dialog="12h"))
+    (datetime.timedelta(days=1), datetime.timedelta(seconds=3600))
+    """
+    return min(_LATEST, max(_SOONEST, (settings.shortest or _LATEST * _SHARE) / _SHARE))
+
+
+# Health of the memory of a server, for its administrators: the database, the embedder, the queue and the workers.
+
+
+class PartHealth(BaseModel):
+    """Health of a part."""
+
+    ok: bool
+    detail: str = Field("", description="What it is, or why it does not work.")
+    seconds: float | None = Field(None, description="What it took to ask it.")
+
+
+class MemoryHealth(BaseModel):
+    """Health of the memory of a server."""
+
+    database: PartHealth
+    embedder: PartHealth
+    worker: PartHealth
+    queue: QueueHealth | None = Field(description="Null where the database does not answer.")
+
+
+async def check_health(store: BaseStore, *, works: bool) -> MemoryHealth:
+    """Return the health of this process's memory, in which a worker runs or not. The embedder makes one vector."""
+    told = "in this process" if works else "none in this process: `react-mem worker` may do its work"
+    worker = PartHealth(ok=works, detail=told)
+    if not isinstance(store, MemoryStore):
+        unknown = PartHealth(ok=True, detail=f"a {type(store).__name__}, which tells nothing of itself")
+        return MemoryHealth(database=unknown, embedder=unknown, worker=worker, queue=None)
+    queue: QueueHealth | None = None
+    try:
+        async with store.pool.connection() as conn:
+            server, queue = await server_of(conn), await waiting_of(conn)
+        told = f"PostgreSQL {server.version}, {server.connections} of {server.limit} connections"
+        database = PartHealth(ok=True, detail=told, seconds=server.seconds)
+    except Exception as error:  # whatever a driver raises: that it fails is the answer
+        database = PartHealth(ok=False, detail=cause_of(error))
+    return MemoryHealth(database=database, embedder=await _embedder(store), worker=worker, queue=queue)
+
+
+async def _embedder(store: MemoryStore) -> PartHealth:
+    started = time.perf_counter()
+    try:
+        await store.embedding.embeddings.aembed_query("hello")
+    except Exception as error:  # whatever an embedder's client raises
+        return PartHealth(ok=False, detail=cause_of(error), seconds=time.perf_counter() - started)
+    return PartHealth(ok=True, detail=store.embedding.name, seconds=time.perf_counter() - started)

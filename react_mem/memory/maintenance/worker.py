@@ -21,36 +21,25 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of, trace_of
-from react_mem.memory.maintenance.everything import RetentionRounds
-from react_mem.memory.maintenance.queue import Held, KnownWork, RenewedLease, WorkQueue, sweep
-from react_mem.memory.maintenance.runner import AgentRunner, Outcome, Runners
+from react_mem.memory.maintenance.queue import Held, KnownWork, RenewedLease, WorkQueue
+from react_mem.memory.maintenance.runner import AgentRunner, Outcome, RetentionRounds, Runners
 from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting
 from react_mem.memory.store.priority import FRONT, behind_turns
 from react_mem.memory.work.items import Place, Work, listen, worker_name
 
 POLL_SECONDS = 5.0
-_LONGEST_POLL = 60.0
-"""Seconds between two searches while the store fails."""
+_LONGEST_POLL = 60.0  # seconds between two searches while the store fails
+CLOSING_SECONDS = 5.0  # for what is still to be done when a worker is closed. What is not done by then stays due
+CONCURRENCY = 4  # items at once: model calls that mostly wait. The local embedder does one text at a time anyway
+_LOOKED_AT = 500
+"""Due items read at a time: those of an owner are done one after the other, and there are to be other owners."""
 
-CLOSING_SECONDS = 5.0
-"""For what is still to be done when a worker is closed. What is not done by then stays due."""
-
-CONCURRENCY = 4
-"""Items at once: model calls that mostly wait. The local embedder does one text at a time anyway."""
-
-_LOOKED_AT = 8
-"""Due items read for each free slot: several of an owner are done one after the other."""
-
-_PAUSE = 0.05
-"""Seconds between two checks whether a crowd of turns has passed."""
-
+_PAUSE = 0.05  # seconds between two checks whether a crowd of turns has passed
 _IDLE_SECONDS = 60.0
 """Seconds until a worker started by a turn ends: longer than from the end of a turn to the writing of its work."""
 
-_RELEASE_SECONDS = 2.0
-"""Seconds for releasing the leases of cancelled work."""
-
+_RELEASE_SECONDS = 2.0  # seconds for releasing the leases of cancelled work
 _DRAINED = ("extract", "conclude")
 
 log = logging.getLogger(__name__)
@@ -61,7 +50,6 @@ class Worker:
 
     Args:
         until_idle: Whether it ends when the work of its own process is done.
-        concurrency: Items at once.
         poll_seconds: Seconds between two searches for work of other processes.
         checkpointer: Keeps the threads that retention deletes; without it ended ones stay.
     """
@@ -179,7 +167,6 @@ class Worker:
     async def _serve(self) -> None:
         try:
             with behind_turns():
-                await self._begin()
                 while not self._closing:
                     self._bell.clear()
                     wait = await self._look()
@@ -193,13 +180,6 @@ class Worker:
             if self._until_idle:
                 self._end_listening()
 
-    async def _begin(self) -> None:
-        try:
-            await self._queue.abandoned(self._runners.names())
-            await sweep(self.store, self._queue.now())
-        except Exception as error:
-            self._store_failed(error)
-
     async def _look(self) -> float:
         """Begin due items; return the seconds until the next call."""
         poll = self._poll_seconds * random.uniform(0.8, 1.2)  # noqa: S311 - no secret
@@ -210,7 +190,13 @@ class Worker:
             all_begun = await self._begin_due(at)
             if self.loop.time() >= self._look_at or (self._more and all_begun):
                 self._look_at = self.loop.time() + poll
-                await self._find_due()
+                due = await self._queue.due(list(self._runners.names()), _LOOKED_AT)
+                # what is left of those who are at hand has to wait for them, however often it is looked for
+                at_hand = {owner for owner, _ in self._jobs.values()}
+                self._more = len(due) >= _LOOKED_AT and any(held.user_id not in at_hand for held in due)
+                for held in due:
+                    if held.place not in self._jobs:
+                        self._known.add(held)
                 await self._begin_due(at)
             self._failing = False
         except Exception as error:
@@ -222,16 +208,6 @@ class Worker:
             waits = min(waits, _PAUSE)
         soonest = self._known.next_due()
         return max(0.0, waits if soonest is None else min(waits, (soonest - self._queue.now()) / 1000))
-
-    async def _find_due(self) -> None:
-        limit = _LOOKED_AT * self._concurrency
-        due = await self._queue.due(list(self._runners.names()), limit, owners=2 * self._concurrency)
-        # what is left of those who are at hand has to wait for them, however often it is looked for
-        at_hand = {owner for owner, _ in self._jobs.values()}
-        self._more = len(due) >= limit and any(held.user_id not in at_hand for held in due)
-        for held in due:
-            if held.place not in self._jobs:
-                self._known.add(held)
 
     async def _begin_due(self, at: int) -> bool:
         """Begin known due items while there is room; return true if all were begun."""
@@ -268,7 +244,12 @@ class Worker:
         with behind_turns():
             job = asyncio.create_task(self._do(claimed, runner), name=f"memory:{held.work.kind}")
         self._jobs[held.place] = (held.user_id, job)
-        job.add_done_callback(lambda _: self._ended(held.place))
+
+        def ended(_: object) -> None:
+            self._jobs.pop(held.place, None)
+            self._bell.set()
+
+        job.add_done_callback(ended)
         return True
 
     async def _claim(self, held: Held, *, early: bool) -> Held | None:
@@ -295,10 +276,6 @@ class Worker:
             self._unusable.add(agent)
             log.warning("the agent %r cannot do its work behind the turns here: %s", agent, cause_of(error))
             return None
-
-    def _ended(self, place: Place) -> None:
-        self._jobs.pop(place, None)
-        self._bell.set()
 
     # One item
 
@@ -386,31 +363,23 @@ telemetry.observe("background.jobs", lambda: [(sum(map(len, list(_running))), {}
 
 
 class AgentWork:
-    """The runners of an agent, and its workers: one for each event loop and store that it is used with."""
+    """The runners of an agent, set when its graph is built, and its workers: one for each event loop and store."""
 
     def __init__(self) -> None:
-        self._runners: dict[str, AgentRunner] = {}
+        self.runners: dict[str, AgentRunner] = {}
         self._workers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[Worker]] = weakref.WeakKeyDictionary()
-
-    def register(self, agent: str, runner: AgentRunner) -> None:
-        """Register the runner of an agent, when its graph is built."""
-        self._runners[agent] = runner
 
     def names(self) -> Sequence[str]:
         """Return the agents with a runner."""
-        return list(self._runners)
-
-    def runner(self, agent: str) -> AgentRunner | None:
-        """Return the runner of an agent; None where it has none."""
-        return self._runners.get(agent)
+        return list(self.runners)
 
     async def retention(self, agent: str) -> RetentionSettings:
         """Return an agent's retention settings."""
-        return self._runners[agent].retention
+        return self.runners[agent].retention
 
     async def get(self, agent: str) -> AgentRunner | None:
         """Return the runner of an agent, for a worker."""
-        return self._runners.get(agent)
+        return self.runners.get(agent)
 
     def ensure(self, store: BaseStore) -> None:
         """Start a worker in this event loop, unless there is one; it ends when the work of this process is done."""
@@ -435,7 +404,7 @@ class AgentWork:
         self, store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None = None
     ) -> AsyncIterator[None]:
         """Run a worker for the length of a context; none if no agent has memory."""
-        if not self._runners:
+        if not self.runners:
             yield
             return
         worker = Worker(store, self, checkpointer=checkpointer)

@@ -38,8 +38,7 @@ _CAPTION = ("caption", "alt", "alt_text", "title", "description", "filename", "f
 
 _MAX_CAPTION = 300
 _MAX_URL = 2_000
-_MAX_MIME = 100
-"""Character limits of a client's description of a block; a longer address is not an address of anything."""
+_MAX_MIME = 100  # character limits of a client's description of a block; a longer address is not an address of anything
 
 
 def medium_of(block: Any) -> str:
@@ -219,13 +218,7 @@ def caption_of(block: Mapping[str, Any]) -> str:
 
 
 async def said_content(store: BaseStore, user_id: str, record: Message) -> str | list[dict[str, Any]]:
-    """Return the content of a message for a model, with its attachments.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        record: The message.
-    """
+    """Return the content of a message for a model, with its attachments."""
     if isinstance(record.content, str):
         return record.content
     read = {ref: await read_attachment(store, user_id, ref) for ref in refs_in(vars(record))}

@@ -21,18 +21,10 @@ if TYPE_CHECKING:
     from react_mem.memory.model.operations import EpisodeDraft
 
 
-_GOAL_SHARE = 0.5
-"""Share of a goal's words that the messages must have."""
-
-_SAME_SHARE = 0.7
-"""Share of words that two goals, or two lessons, must have of each other to be the same."""
-
-_NEARLY_ALL = 0.8
-"""Share of a request's words from which the account of its episode covers the request."""
-
-_MAX_SITUATION = 300
-"""Characters of an episode's request that are indexed and shown."""
-
+_GOAL_SHARE = 0.5  # share of a goal's words that the messages must have
+_SAME_SHARE = 0.7  # share of words that two goals, or two lessons, must have of each other to be the same
+_NEARLY_ALL = 0.8  # share of a request's words from which the account of its episode covers the request
+_MAX_SITUATION = 300  # characters of an episode's request that are indexed and shown
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
@@ -48,7 +40,7 @@ def hold_episode(
     return replace(
         draft,
         goal=goal,
-        steps=_held(draft.steps, told),
+        steps=tuple(filter(None, map(told.held, draft.steps))),
         outcome=outcome,
         lessons=tuple(
             lesson
@@ -116,10 +108,6 @@ def episode_text(told: str, situation: str) -> str:
     if not begun or Vocabulary([told]).share(begun) >= _NEARLY_ALL:
         return told
     return f"{told}\n{begun}"[:MAX_INDEXED_CHARS]
-
-
-def _held(parts: Iterable[str], told: Told) -> tuple[str, ...]:
-    return tuple(filter(None, map(told.held, parts)))
 
 
 def _is_same(one: Episode, other: Episode) -> bool:

@@ -65,7 +65,6 @@ def reconcile(
     """Return the facts to write, each once. Idempotent: the same operations on the result change nothing.
 
     Args:
-        operations: Checked operations, in order.
         stored: The existing facts of `wanted(operations)` and their successors, by id.
         said: The cited messages, by id; a missing one counts as said `at` the time of the write.
     """
@@ -268,10 +267,7 @@ def succeeded(stored: Mapping[str, Fact], old: Fact, new: Fact | None, when: dat
 
     Args:
         stored: The facts that the old one is in doubt about, by id.
-        old: The fact that is over.
-        new: Its successor, if any.
         when: The end of the old fact.
-        at: The time of the write.
     """
     facts = {**stored, old.id: old, **({} if new is None else {new.id: new})}
     batch = _Batch(stored, facts, at, old.session_id, old.agent_id)

@@ -40,18 +40,10 @@ WINDOW = 20
 one. A skill that has failed more often than not by then is archived.
 """
 
-WITHHELD = 0.1
-"""Share of its offers in which a learnt skill is withheld."""
-
-WITHHELD_ONCE_PROVEN = 0.02
-"""The same for a skill of proven benefit: enough to notice a change."""
-
-LONG = 20
-"""Steps from which a success is worth half of one without steps: skills that only save steps have a benefit."""
-
-LEAST_COMPARED = 5
-"""Least turns with and without a skill for any statement on its benefit."""
-
+WITHHELD = 0.1  # share of its offers in which a learnt skill is withheld
+WITHHELD_ONCE_PROVEN = 0.02  # the same for a skill of proven benefit: enough to notice a change
+LONG = 20  # steps from which a success is worth half of one without steps: skills that only save steps have a benefit
+LEAST_COMPARED = 5  # least turns with and without a skill for any statement on its benefit
 ENOUGH_COMPARED = 30
 """Turns with a skill, and turns without, by which its benefit has to be certain. Simulated with the above, 1,000 skills
 each over 400 offers: archived are none of those that succeed 97 times in 100 where it would be 66 times without, 0.1 %
@@ -60,8 +52,7 @@ that succeed 80 times where it would be 90 times without (after 236 offers in th
 (after 50).
 """
 
-_CERTAIN = 1.645
-"""Standard errors of a one-sided bound at the confidence above."""
+_CERTAIN = 1.645  # standard errors of a one-sided bound at the confidence above
 
 
 def after_use(skill: Skill, success: bool) -> Skill:
@@ -208,9 +199,7 @@ def _below(rate: float, good: int, bad: int) -> float:
 
 # Knowledge that still stands: what goes when the facts it was drawn from have ended.
 
-SCOPES = (MemoryScope.SEMANTIC, MemoryScope.EPISODIC)
-"""Scopes of the memories that knowledge is drawn from."""
-
+SCOPES = (MemoryScope.SEMANTIC, MemoryScope.EPISODIC)  # scopes of the memories that knowledge is drawn from
 _MAX_KNOWLEDGE = 500
 
 

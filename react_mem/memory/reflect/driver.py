@@ -22,9 +22,7 @@ from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.store.transactions import transact
 
-MAX_CALLS = 5
-"""Questions of one run; the others wait for the next."""
-
+MAX_CALLS = 5  # Questions of one run; the others wait for the next
 log = logging.getLogger(__name__)
 
 
@@ -71,7 +69,7 @@ class Asked(Generic[D]):
 class Gathered(Generic[D]):
     """Drafts that need no model, questions, and the new progress note (None: the old) from the answered keys."""
 
-    found: Checked[D] = field(default_factory=Checked)
+    found: Sequence[D] = ()
     questions: Sequence[Asked[D]] = ()
     noted: Callable[[Sequence[str]], Mapping[str, Any] | None] = lambda keys: None
 
@@ -111,8 +109,7 @@ async def run(strategy: Strategy[D], asker: Asker | None = None) -> Report:
         return item.value if item is not None else {}
 
     gathered = await strategy.gather(await note(), asker)
-    drafts, keys = list(gathered.found.drafts), list[str]()
-    asked = Report(refused=list(gathered.found.refused))
+    drafts, keys, asked = list(gathered.found), list[str](), Report()
     if asker is not None:
         await _ask(asker, gathered.questions[:MAX_CALLS], drafts, keys, asked)
     looked_at = gathered.noted(keys)

@@ -73,10 +73,6 @@ class DividedStore(BaseStore, StoreCapabilities):
         """Run reads and recalls together, a concurrent batch for each store."""
         return await self._run(ops, recall)
 
-    async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
-        [store] = self.stores_of(namespace)
-        return await capabilities(store).aunindexed(namespace, kind, after=after, limit=limit)
-
     async def amake_up_vectors(self, namespace: Namespace = ()) -> int:
         return sum([await capabilities(store).amake_up_vectors(namespace) for store in self.stores_of(namespace)])
 

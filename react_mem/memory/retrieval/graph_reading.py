@@ -16,8 +16,7 @@ from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, pa
 from react_mem.memory.index.entries import meets
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, as_read, scored
 from react_mem.memory.index.weights import GRAPH
-from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.llm.checked_calls import checked_calls
+from react_mem.memory.llm.causes import cause_of, checked_calls
 from react_mem.memory.model.interface import Arm, Fragment, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import EPISODE, FACT, KINDS, TASK_STEP, origin_of
 from react_mem.memory.model.namespaces import Namespace, decode, scope_namespace

@@ -7,8 +7,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.branches.tree import forget_tips
-from react_mem.memory.llm.checked_calls import checked_calls
+from react_mem.memory.llm.causes import checked_calls
 from react_mem.memory.merging.transcript import forget_speakers
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval import last_known
@@ -30,7 +29,6 @@ class FacadePart:
 def forget_caches(store: BaseStore, user_id: str) -> None:
     """Drop everything that this process caches about a user outside of the store."""
     forget_speakers(store, user_id)
-    forget_tips(store, user_id)
     forget_threads(store, user_id)
     forget_count(store, user_id)
     last_known.forget(store, user_id)

@@ -15,7 +15,7 @@ from langgraph.store.base import GetOp, Item, Op, SearchItem, SearchOp
 
 from react_mem.memory.index.recall import Question, Recall, RecallHit, RecallOp
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
-from react_mem.memory.llm.checked_calls import checked
+from react_mem.memory.llm.causes import checked
 from react_mem.memory.merging.blocks import kept_apart, led_apart
 from react_mem.memory.merging.transcript import message_record_id, misdated, speaker_changes, to_records
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent, named_session

@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from react_mem.memory.graph.links import capped
 from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.language.folding import normalise
-from react_mem.memory.llm.checked_calls import checked
+from react_mem.memory.llm.causes import checked
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import STATE, TASK, TASK_STEP
 from react_mem.memory.model.receipt import Change, delete, put

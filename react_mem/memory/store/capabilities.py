@@ -92,10 +92,6 @@ class StoreCapabilities:
     async def atraces(self, traces: Traces) -> list[TracesFound] | None:
         """Return the rows of an erased record in each table, and the tables that were not read."""
 
-    async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
-        """Return the keys of a namespace's items of one kind that the index lacks, in order, behind `after`."""
-        return []
-
     async def amake_up_vectors(self, namespace: Namespace = ()) -> int:
         """Make the missing vectors of a namespace and those below it, and return their number."""
         return 0

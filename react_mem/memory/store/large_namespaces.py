@@ -42,13 +42,6 @@ _QUIET = 60.0
 the limit, and another process may be building the index.
 """
 
-_MEASURED_FOR = 600.0
-"""Seconds. Counting costs a third of a search and is not urgent: until then a namespace that has outgrown the exact
-scan is still searched exactly.
-"""
-_MOST_MEASURED = 10_000
-"""Paths remembered as measured: a megabyte."""
-
 _PREFIX = "store_vectors_half_"
 _WORDS_PREFIX = "store_vectors_words_"
 _LARGE = "SELECT v.prefix FROM store_vectors v WHERE {of} GROUP BY v.prefix HAVING count(*) > {limit}"
@@ -92,7 +85,6 @@ class NamespaceIndexes:
         self._dims = dims
         self._limit = limit
         self._indexed: set[str] = set()
-        self._measured_until: dict[str, float] = {}
         self._quiet_until: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._working = asyncio.Lock()
@@ -102,16 +94,6 @@ class NamespaceIndexes:
         """Return the namespaces at a path and below it with an index, as far as this process knows."""
         below = path + "." if path else ""
         return [prefix for prefix in self._indexed if prefix == path or prefix.startswith(below)]
-
-    def is_due(self, path: str) -> bool:
-        """Return true if the vectors at a path and below it should be counted now, and note the time."""
-        now = time.monotonic()
-        if self._measured_until.get(path, 0.0) > now:
-            return False
-        if len(self._measured_until) >= _MOST_MEASURED:
-            self._measured_until.clear()
-        self._measured_until[path] = now + _MEASURED_FOR
-        return True
 
     def outgrown(self, path: str) -> None:
         """Note that there are more vectors than the limit at a path and below it, and build missing indexes."""

@@ -76,13 +76,6 @@ def has_steps(text: str) -> bool:
     return _STEP.search(text) is not None
 
 
-def at_once(text: str) -> str:
-    """Return a file's SQL for one transaction on empty tables: without batches, and without CONCURRENTLY."""
-    if has_steps(text):
-        text = "".join(sql for kind, sql in steps_of(text) if kind != "batches")
-    return text.replace("CONCURRENTLY ", "")
-
-
 def statements_of(text: str) -> list[str]:
     r"""Split a text of SQL into statements: Citus propagates a multi-statement string as a whole.
 

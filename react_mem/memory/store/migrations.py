@@ -3,10 +3,11 @@
 The tables are those of `AsyncPostgresStore` and `AsyncPostgresSaver`, with their version tables, so that a
 database they made is adopted and stays usable by them.
 
-Ours are the files of `schema/`, run in the order of their numbers (0 to 18 were single statements once: a
-number without a file belongs to the next file, or is superseded by it). A released file is never edited,
-renamed or deleted: a change is a new file. A function with changed columns is dropped and created there. A
-file of steps (see `migration_steps`) runs online where there may be rows, and with all others on empty tables.
+A new database gets ours from `new_database.sql`. One that has tables already runs the files of `schema/` that
+it lacks, in the order of their numbers (0 to 18 were single statements once: a number without a file belongs to
+the next file, or is superseded by it). A released file is never edited, renamed or deleted: a change is a new
+file, and is made in `new_database.sql` too. A function with changed columns is dropped and created there. A file
+of steps (see `migration_steps`) runs beside reads and writes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from psycopg.sql import SQL, Identifier
 from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
 from react_mem.memory.store.distribution import keep_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.migration_steps import at_once, has_steps, patiently, run_steps, statements_of
+from react_mem.memory.store.migration_steps import has_steps, patiently, run_steps, statements_of
 
 Connection = AsyncConnection[DictRow]
 
@@ -44,6 +45,9 @@ MIGRATIONS = tuple(
     )
 )
 """The files of `schema/` by number. A database has run all up to the highest number that it has recorded."""
+
+NEW_DATABASE = (files("react_mem.memory.store") / "new_database.sql").read_text(encoding="utf-8")
+"""All that those files come to, for a database without tables."""
 
 _VECTORS_TABLE = """
     CREATE TABLE IF NOT EXISTS store_vectors (
@@ -117,7 +121,7 @@ async def _bring_up_to_date(conn: Connection, dims: int, model: EmbeddingModel |
     async def apply() -> tuple[int, str] | None:
         if model is not None:
             check_embedding(await stored_embedding(conn), model)
-        has_rows = await table_exists(conn, "store")
+        known = MIGRATIONS if await table_exists(conn, "store") else ((MIGRATIONS[-1][0], NEW_DATABASE),)
         if checkpoints:
             await _apply(conn, "checkpoint_migrations", enumerate(AsyncPostgresSaver.MIGRATIONS))
         await _apply(conn, "store_migrations", enumerate(STORE_MIGRATIONS))
@@ -125,8 +129,8 @@ async def _bring_up_to_date(conn: Connection, dims: int, model: EmbeddingModel |
         # LangGraph's three, without its index, which ours would drop.
         vectors = ("SELECT 'the extension'", of_dims(_VECTORS_TABLE, dims), "SELECT 'none'")
         await _apply(conn, "vector_migrations", enumerate(vectors))
-        ours = [(number, of_dims(text, dims)) for number, text in MIGRATIONS]
-        left = await _apply(conn, "memory_migrations", ours, has_rows=has_rows)
+        ours = [(number, of_dims(text, dims)) for number, text in known]
+        left = await _apply(conn, "memory_migrations", ours)
         if model is not None:
             await conn.execute(
                 "INSERT INTO memory_embedding (name, dims) VALUES (%s, %s) ON CONFLICT DO NOTHING",
@@ -179,10 +183,8 @@ async def _extension_version(conn: Connection) -> str | None:
     return None if row is None else str(row["extversion"])
 
 
-async def _apply(
-    conn: Connection, table: str, migrations: Iterable[tuple[int, str]], *, has_rows: bool = False
-) -> tuple[int, str] | None:
-    """Apply the missing migrations in order; in a database with rows, stop at the first online one and return it."""
+async def _apply(conn: Connection, table: str, migrations: Iterable[tuple[int, str]]) -> tuple[int, str] | None:
+    """Apply the missing migrations in order; stop at the first online one, and return it."""
     if not await table_exists(conn, table):
         await conn.execute(SQL("CREATE TABLE {} (v INTEGER PRIMARY KEY)").format(Identifier(table)))
     row = await (await conn.execute(SQL("SELECT max(v) AS v FROM {}").format(Identifier(table)))).fetchone()
@@ -190,9 +192,10 @@ async def _apply(
     for number, text in migrations:
         if number <= done:
             continue
-        if has_rows and has_steps(text):
+        if has_steps(text):
             return number, text
-        for statement in statements_of(at_once(text)):
+        # LangGraph's indexes: within a transaction none is built beside others
+        for statement in statements_of(text.replace("CONCURRENTLY ", "")):
             await conn.execute(statement.encode())
         await conn.execute(
             SQL("INSERT INTO {} (v) SELECT generate_series(%s::int, %s::int)").format(Identifier(table)),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import hashlib
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import NamedTuple
 
 from langgraph.store.base import BaseStore, GetOp, Item
@@ -111,3 +112,40 @@ async def users_with(store: BaseStore, *scopes: str) -> list[str]:
 def is_record(item: Item) -> bool:
     """Return true for a record in force: no bookkeeping, and no abandoned branch."""
     return item.namespace[2] not in (ABANDONED, LINKS, META)
+
+
+# Every item below a namespace, in parts, from any store.
+
+_READ_PAGE = 1_000
+
+
+async def read_all(
+    store: BaseStore,
+    prefix: Namespace = (),
+    *,
+    page: int = _READ_PAGE,
+    report: Callable[[int], None] = lambda done: None,
+) -> AsyncIterator[Sequence[Item]]:
+    """Yield every item below a namespace once, in parts. A digest of eight bytes an item stays in memory.
+
+    Not every store keeps its order from page to page. Where an item comes twice, another may have been missed; then the
+    rest is read at once. `report` is called with the number of items so far.
+    """
+    seen: set[bytes] = set()
+    read, asked = 0, page
+    while True:
+        found = await store.asearch(prefix, limit=asked, offset=0 if asked == WHOLE else read, refresh_ttl=False)
+        read += len(found)
+        new = []
+        for item in found:
+            place = hashlib.blake2b(repr((tuple(item.namespace), item.key)).encode(), digest_size=8).digest()
+            if place not in seen:
+                seen.add(place)
+                new.append(item)
+        for start in range(0, len(new), page):
+            yield new[start : start + page]
+        report(len(seen))
+        if asked == WHOLE or (len(found) < asked and len(seen) == read):
+            return
+        if len(found) < asked:
+            asked = WHOLE

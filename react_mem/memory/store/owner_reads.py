@@ -64,17 +64,6 @@ _MEASURE: LiteralString = """
         coalesce(sum(octet_length(s.value::text)), 0)::bigint AS bytes
     FROM store s WHERE s.owner = %s
 """
-# It continues after the row of an item: the plain one, if that is still there.
-_UNINDEXED: LiteralString = """
-    SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s
-    WHERE s.owner = %(owner)s AND s.prefix = %(prefix)s AND s.value ->> 'kind' = %(kind)s AND s.key > COALESCE((
-            SELECT p.key FROM store p WHERE p.owner = %(owner)s AND p.prefix = %(prefix)s AND p.key = %(item)s
-        ), %(stored)s)
-        AND NOT EXISTS (
-            SELECT FROM store_vectors v WHERE v.owner = s.owner AND v.prefix = s.prefix AND v.key = s.key
-        )
-    ORDER BY s.key LIMIT %(limit)s
-"""
 
 _MOST = 2_000
 """Records that one step follows at most, the latest: a record that everything leads to says little."""
@@ -112,17 +101,6 @@ class OwnerReads(StoreCapabilities):
         asked = (owner, path, f"{path}.", *behind, self._omit_expired, limit)
         rows = await self._opened(owner, _PAGE, lambda key: asked)
         return OwnedPage([row["item"] for row in rows], (rows[-1]["prefix"], rows[-1]["key"]) if rows else behind)
-
-    async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
-        """Return the keys of a namespace's items of one kind that the index lacks, in order, behind `after`."""
-        owner = owner_of(namespace)
-        asked = {"owner": owner, "prefix": ".".join(namespace), "kind": kind, "item": after, "limit": limit}
-        rows = await self._opened(
-            owner,
-            _UNINDEXED,
-            lambda key: {**asked, "stored": after if key is None or not after else key.keyed(after)},
-        )
-        return [row["item"].key for row in rows]
 
     async def ameasure(self, user_id: str) -> Stored:
         """Return the size of an owner's memory."""

@@ -6,22 +6,17 @@ Where a found record was written after the index was read, the recall is scored 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-import threading
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from cachetools import LRUCache
 from langgraph.store.base import Item
 from numpy.typing import NDArray
 from psycopg.rows import DictRow
 
-from react_mem.memory import telemetry
-from react_mem.memory.index.ranked_hits import Parts, RankedHits
+from react_mem.memory.index.ranked_hits import RankedHits
 from react_mem.memory.index.recall import PARTNER_FIELDS, HitsToShow, Recall, RecallOp
 from react_mem.memory.index.scorer import Comparisons, Corpus, score_compared
 from react_mem.memory.index.texts import IndexedTexts
@@ -36,66 +31,6 @@ from react_mem.memory.store.reading import rows_of
 from react_mem.memory.store.row_security import Connection, Pool, confined
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys
 from react_mem.memory.store.stored_text import text_array
-
-# Rankings of a while ago, for the same question over an index that has not changed since.
-
-_NO_PARTS = 64
-"""Bytes counted for a ranking without hits."""
-
-Key = tuple[int, bytes]
-
-
-class RecentRankings:
-    """Cache of rankings by question and index: numbers only, no words of a question or a memory.
-
-    An index is immutable: a write creates a new one without rankings. So nothing has to be invalidated; unused
-    rankings are evicted. A size of 0 bytes disables it.
-    """
-
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._lock = threading.Lock()
-        self._kept: LRUCache[Key, tuple[weakref.ref[IndexedTexts], Parts | None]] = LRUCache(
-            max_bytes, getsizeof=lambda kept: _size(kept[1])
-        )
-
-    def get(self, texts: IndexedTexts, asked: bytes) -> RankedHits | None:
-        """Return the ranking of an index for the digest of a search, or None."""
-        if not self._max_bytes:
-            return None
-        with self._lock:
-            kept = self._kept.get((id(texts), asked))
-        # another index may have the id of a deleted one
-        hit = kept is not None and kept[0]() is texts
-        telemetry.count("cache.lookups", cache="search", hit="yes" if hit else "no")
-        return RankedHits(texts, kept[1]) if kept is not None and hit else None
-
-    def add(self, texts: IndexedTexts, asked: bytes, found: RankedHits) -> None:
-        """Add a ranking for the digest of a search."""
-        if _size(found.parts) > self._max_bytes:
-            return
-        with self._lock:
-            self._kept[id(texts), asked] = (weakref.ref(texts), found.parts)
-            size = self._kept.currsize
-        telemetry.record("cache.bytes", size, cache="search")
-
-
-def digest_of(op: RecallOp, *others: Any) -> bytes:
-    """Return a digest of a recall and of all other inputs of its ranking."""
-    question = op.question
-    asked = (
-        (question.text, question.terms, question.speaker, question.periods, question.asks_when, question.names),
-        sorted(op.conditions.items()),
-        (op.limit, op.without, op.similarity, sorted(op.arms), op.pairs),
-        others,
-    )
-    return hashlib.blake2b(repr(asked).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _size(parts: Parts | None) -> int:
-    columns = (parts.texts, parts.cosines, *parts.arms.values()) if parts is not None else ()
-    return _NO_PARTS + sum(column.nbytes for column in columns)
-
 
 # A recall that fails, asked again arm by arm: one that raises costs what it would have found, not the read.
 
@@ -180,7 +115,7 @@ class _AskedRecall:
         if known.model != model:
             self.vector, self.missing[Arm.VECTOR] = None, _OTHER_MODEL
 
-    def score(self, comparisons: Comparisons, calibration: Calibration, recent: RecentRankings) -> None:
+    def score(self, comparisons: Comparisons, calibration: Calibration) -> None:
         """Rank the texts of the namespace."""
         texts, vector, corpus = self.texts, self.vector, self.corpus
         if texts is None:
@@ -189,16 +124,8 @@ class _AskedRecall:
         def ask(op: RecallOp) -> RankedHits:
             return score_compared(comparisons.of(texts, op, vector), op, calibration, corpus)
 
-        asked = digest_of(self.op, hash(calibration.points), None if vector is None else vector.tobytes())
-        # what is said of a large namespace is not in the index that its candidates make
-        known = recent.get(texts, asked) if corpus is None else None
-        if known is not None:
-            self.shown.begin(known)
-            return
         try:
             ranking = ask(self.op)
-            if corpus is None:
-                recent.add(texts, asked, ranking)
         except Exception as error:  # whatever is computed of a question
             ranking, causes = _arm_by_arm(ask, self.op, error)
             self.missing |= causes
@@ -231,7 +158,6 @@ class OwnerRecall:
     owners: OwnerIndexes
     large: NamespaceIndexes
     model: str
-    recent: RecentRankings
     codec: RowCodec
 
     async def answer(
@@ -270,7 +196,7 @@ class OwnerRecall:
         def score_all() -> None:
             comparisons = Comparisons()
             for answer in answers:
-                answer.score(comparisons, calibration, self.recent)
+                answer.score(comparisons, calibration)
 
         texts = sum(len(answer.texts) for answer in answers if answer.texts is not None)
         if texts > _INLINE_TEXTS:

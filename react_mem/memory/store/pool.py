@@ -4,8 +4,7 @@ psycopg's pool makes each caller wait its whole timeout for a dead server, retri
 minutes, and raises an error without a cause. Here a failed attempt is reported to all waiting callers, a few
 attempts are made within seconds, and the next caller tries at once.
 
-Background work has a share of the connections, takes one only while no turn waits for it, and keeps its
-connection from one statement to the next: see `priority` and `KeptConnection`.
+Background work has a share of the connections, and takes one only while no turn waits for it: see `priority`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, ClassVar, LiteralString, cast
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 import psycopg
 from psycopg import AsyncConnection, AsyncPipeline
@@ -27,86 +26,8 @@ from psycopg_pool.pool_async import StopWorker
 
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.store.failures import all_in_use, no_connection, place_of, translated
-from react_mem.memory.store.priority import PoolShare, WorkAtHand, inside, work_at_hand
+from react_mem.memory.store.priority import PoolShare
 from react_mem.memory.store.row_security import REFUSALS
-
-# The connection of a piece of work behind turns, kept from one of its statements to the next.
-
-_KEPT_SECONDS = 0.02
-"""Seconds that a connection is kept after its use: busy work has its next statement by then."""
-
-_MOST_SECONDS = 1.0
-"""Seconds after which other work gets its turn."""
-
-
-class KeptConnection:
-    """The connection of one piece of background work, kept between its statements."""
-
-    def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], share: PoolShare) -> None:
-        self._pool = pool
-        self._share = share
-        self._conn: AsyncConnection[DictRow] | None = None
-        self._giving_back: asyncio.Task[None] | None = None
-        self._taken_at = self._used_at = 0.0
-        self.is_used = False
-
-    @asynccontextmanager
-    async def connection(
-        self,
-        timeout: float | None,  # noqa: ASYNC109 - psycopg's signature
-    ) -> AsyncIterator[AsyncConnection[DictRow]]:
-        """Lend the connection, taken from the pool if there is none; not reentrant."""
-        self.is_used = True
-        try:
-            conn = await self._take(timeout)
-            with inside():
-                async with conn:  # ends an open transaction by the pool's own rules; the connection stays open
-                    yield conn
-        finally:
-            self.is_used = False
-            await self._used()
-
-    async def give_back(self) -> None:
-        """Return the connection to the pool, unless it is in use."""
-        if self._conn is None or self.is_used:
-            return
-        conn, self._conn = self._conn, None
-        try:
-            await self._pool.putconn(conn)
-        finally:
-            self._share.leave()
-
-    async def _take(self, seconds: float | None) -> AsyncConnection[DictRow]:
-        if self._conn is None:
-            await self._share.enter()
-            try:
-                self._conn = await self._pool.getconn(seconds)
-            except BaseException:
-                self._share.leave()
-                raise
-            self._taken_at = time.monotonic()
-        return self._conn
-
-    async def _used(self) -> None:
-        conn = self._conn
-        if conn is None:
-            return
-        self._used_at = time.monotonic()
-        is_over = self._share.is_wanted or self._used_at - self._taken_at > _MOST_SECONDS
-        if is_over or conn.closed or conn.info.transaction_status != TransactionStatus.IDLE:
-            await self.give_back()
-        elif self._giving_back is None or self._giving_back.done():
-            self._giving_back = asyncio.create_task(self._give_back_later(), name="memory:kept-connection")
-
-    async def _give_back_later(self) -> None:
-        while True:
-            left = self._used_at + _KEPT_SECONDS - time.monotonic()
-            # the current use sees to it afterwards
-            if self.is_used or left <= 0:
-                break
-            await asyncio.sleep(left)
-        await self.give_back()
-
 
 _LONG_REST = 30.0
 """Seconds; firewalls and load balancers drop a silent connection after a minute at the earliest."""
@@ -152,7 +73,6 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         # no background attempts at growing intervals: each caller makes a connection if necessary
         super().__init__(url, connection_class=watched, reconnect_timeout=0, open=False, **options)
         self._share = PoolShare(self.max_size)
-        self._kept: WeakKeyDictionary[WorkAtHand, KeptConnection] = WeakKeyDictionary()
 
     @asynccontextmanager
     async def connection(
@@ -161,14 +81,8 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
     ) -> AsyncIterator[AsyncConnection[DictRow]]:
         """Lend a connection; raise `DatabaseUnavailable` if there is none, or it breaks meanwhile."""
         with translated(self._place):
-            work = work_at_hand()
-            kept = self._kept.setdefault(work, KeptConnection(self, self._share)) if work is not None else None
-            if kept is not None and not kept.is_used:
-                async with kept.connection(timeout) as conn, self._watched(conn):
-                    yield conn
-            else:
-                async with self._share.admitted(), super().connection(timeout) as conn, self._watched(conn):
-                    yield conn
+            async with self._share.admitted(), super().connection(timeout) as conn, self._watched(conn):
+                yield conn
 
     @asynccontextmanager
     async def _watched(self, conn: AsyncConnection[DictRow]) -> AsyncIterator[None]:
@@ -197,12 +111,6 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             except (Exception, asyncio.CancelledError) as error:
                 log.warning("a task of the pool failed: %s", cause_of(error))
             _heed_cancellation(0)
-
-    async def close(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109 - psycopg's signature
-        """Close all connections."""
-        for kept in list(self._kept.values()):
-            await kept.give_back()
-        await super().close(timeout)
 
     async def getconn(
         self,

@@ -18,15 +18,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from langgraph.store.base import (
-    NOT_PROVIDED,
+    BaseStore,
     GetOp,
     ListNamespacesOp,
-    NotProvided,
     Op,
     PutOp,
     Result,
@@ -34,10 +34,11 @@ from langgraph.store.base import (
     TTLConfig,
     validate_op_namespace,
 )
+from langgraph.store.postgres.aio import AsyncPostgresStore
 from langgraph.store.postgres.base import PostgresIndexConfig
 from psycopg import errors
 
-from react_mem.errors import SealError
+from react_mem.errors import EmbeddingUnavailable, SealError
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of
@@ -49,18 +50,16 @@ from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.large_namespaces import NamespaceIndexes
 from react_mem.memory.store.left_traces import Traces, TracesFound, find_traces
 from react_mem.memory.store.migrations import migrate
-from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_reads import OwnerReads
-from react_mem.memory.store.owner_recall import OwnerRecall, RecentRankings
+from react_mem.memory.store.owner_recall import OwnerRecall
 from react_mem.memory.store.owner_texts import OwnerTexts
-from react_mem.memory.store.priority import LanedStore
 from react_mem.memory.store.reading import Reader, Reads
 from react_mem.memory.store.row_security import Connection, Pool
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
+from react_mem.memory.store.searches import check_filter
 from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, INDEX_LIMIT
-from react_mem.memory.store.stored_text import check_identity, to_json
-from react_mem.memory.store.transactions import Guard, until_no_deadlock
+from react_mem.memory.store.transactions import Guard, check_model, until_no_deadlock
 from react_mem.memory.store.vectors import DocumentVectors, query_vectors, question_vectors
 from react_mem.memory.store.writes import Held, Writes, erase_if, read_vector_oid, sweep, write
 
@@ -76,7 +75,7 @@ Known = Mapping[str, OwnerTexts]
 log = logging.getLogger(__name__)
 
 
-class MemoryStore(OwnerReads, LanedStore):
+class MemoryStore(OwnerReads, AsyncPostgresStore):
     """`BaseStore` on PostgreSQL with pgvector.
 
     The searchable part of a value is its `text`, or the whole value without one, unless `fields` or the `index` of a
@@ -92,7 +91,6 @@ class MemoryStore(OwnerReads, LanedStore):
         index_limit: Texts of a namespace up to which a search compares all of them; above, an index of the database
             proposes candidates.
         question_cache_bytes: Memory for the vectors of questions, which are cached for ten minutes.
-        search_cache_bytes: Memory for cached rankings of the same question over an unchanged index.
         attachment_bytes: Quota of an owner's attachments, in bytes (`memory.store.attachments`).
         keys: The data keys of owners, where memory is encrypted.
         audit: The audit log; None without one.
@@ -102,6 +100,10 @@ class MemoryStore(OwnerReads, LanedStore):
     recalls = True
     guards = True
     embedding: EmbeddingModel
+
+    # each call by itself: the stock store gathers single calls of all callers, who wait for and fail with each other
+    aget, asearch, aput, adelete = BaseStore.aget, BaseStore.asearch, BaseStore.aput, BaseStore.adelete
+    alist_namespaces = BaseStore.alist_namespaces
 
     def __init__(
         self,
@@ -113,7 +115,6 @@ class MemoryStore(OwnerReads, LanedStore):
         index_bytes: int = INDEX_BYTES,
         index_limit: int = INDEX_LIMIT,
         question_cache_bytes: int = CACHE_BYTES,
-        search_cache_bytes: int = CACHE_BYTES,
         attachment_bytes: int = ATTACHMENT_BYTES,
         keys: KeyRing | None = None,
         audit: AuditLog | None = None,
@@ -121,6 +122,9 @@ class MemoryStore(OwnerReads, LanedStore):
     ) -> None:
         index = PostgresIndexConfig(dims=embedding.dims, embed=embedding.embeddings, fields=list(fields) or ["text"])
         super().__init__(pool, index=index, ttl=ttl)
+        if self._task is not None:  # it would gather single calls
+            self._task.cancel()
+            self._task = None
         self.pool = pool
         self.embedding = embedding
         embedding.recent.resize(question_cache_bytes)
@@ -135,10 +139,7 @@ class MemoryStore(OwnerReads, LanedStore):
         self.vectors = DocumentVectors(pool, embedding, codec, tuple(fields))
         self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes, codec=codec)
         self.indexes = NamespaceIndexes(pool, embedding.dims, index_limit)
-        self._recalls = OwnerRecall(
-            pool, self.owners, self.indexes, embedding.name, RecentRankings(search_cache_bytes), codec
-        )
-        self._index_limit = index_limit
+        self._recalls = OwnerRecall(pool, self.owners, self.indexes, embedding.name, codec)
         self._vector_oid: int | None = None
 
     @property
@@ -160,27 +161,6 @@ class MemoryStore(OwnerReads, LanedStore):
         """Create or upgrade the tables."""
         async with self.pool.connection() as conn:
             await migrate(conn, self.embedding, checkpoints=False)
-
-    async def aput(
-        self,
-        namespace: tuple[str, ...],
-        key: str,
-        value: Mapping[str, Any] | None,
-        index: Literal[False] | list[str] | None = None,
-        *,
-        ttl: float | NotProvided | None = NOT_PROVIDED,
-    ) -> None:
-        """Store an item, or delete it where the value is None.
-
-        Raises:
-            TypeError: If the value is not JSON.
-            ValueError: If the value holds NaN, or the namespace or key NUL.
-        """
-        # Checked here and not with the batch, which holds writes of other callers too.
-        check_identity(namespace, key)
-        if value is not None:
-            to_json(dict(value))
-        await super().aput(namespace, key, cast("Mapping[str, Any]", value), index, ttl=ttl)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations and return their results in order.
@@ -259,14 +239,17 @@ class MemoryStore(OwnerReads, LanedStore):
             for each, changed in zip(before.values(), changes, strict=True):
                 known[each.owner] = await self.owners.take(each, changed)
             stale = {owner for owner in known if known[owner] is not before[owner]}
-            reads = reads.again([each.nearest for each in targets], stale)
+            reads = reads.again(targets, stale)
             if not reads.searches:
                 break
         return known
 
     async def amake_up_vectors(self, namespace: tuple[str, ...] = ()) -> int:
         """Make the missing vectors of a namespace and those below it (by default of all), and return their number."""
-        return await self.vectors.make_up(".".join(namespace))
+        made = [0]
+        with suppress(EmbeddingUnavailable):  # the next round tries again
+            await self.vectors.make_up(".".join(namespace), made.append)
+        return made[-1]
 
     async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
         """Write a batch and return true if the guard holds, else write nothing: see `memory.store.transactions`."""
@@ -318,7 +301,7 @@ class MemoryStore(OwnerReads, LanedStore):
 
     def _reader(self, keys: Keys) -> Reader:
         # whether expired items are left out may be set on an open store
-        return Reader(self.codec, keys, self.indexes, self.embedding.name, self._index_limit, self._omit_expired)
+        return Reader(self.codec, keys, self.indexes, self.embedding.name, self._omit_expired)
 
     async def _reads(self, batch: Sequence[Op | RecallOp]) -> Reads:
         """Return the reads of a batch with the vectors of their queries."""
@@ -326,6 +309,8 @@ class MemoryStore(OwnerReads, LanedStore):
             if not isinstance(op, RecallOp):
                 validate_op_namespace(op)
         gets, searches, lists = _of_type(batch, GetOp), _of_type(batch, SearchOp), _of_type(batch, ListNamespacesOp)
+        for _, op in searches:
+            check_filter(op.filter)
         queries = await query_vectors(self.embedding, [op for _, op in searches])
         listing = self._get_batch_list_namespaces_queries(lists)
         return Reads(gets, searches, queries, lists, listing)

@@ -12,14 +12,9 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from langgraph.store.base import GetOp, Item, SearchItem, SearchOp
-from langgraph.store.postgres.aio import AsyncPostgresStore
-
 from react_mem.memory.model.namespaces import setting
-from react_mem.memory.store.searches import check_filter
 
 _CROWD = 4
 """Turns at once above which work waits: both run on one event loop, however fast the database is."""
@@ -33,12 +28,8 @@ _PATIENCE = 10.0
 _FRONT_SECONDS = 2.0
 """Seconds that work lets waiting turns go first, before it queues for a connection like them."""
 
-_behind: ContextVar[WorkAtHand | None] = ContextVar("behind_turns", default=None)
+_behind: ContextVar[bool] = ContextVar("behind_turns", default=False)
 _admitted: ContextVar[bool] = ContextVar("admitted_to_pool", default=False)
-
-
-class WorkAtHand:
-    """Identity of one piece of background work while it runs."""
 
 
 class Front:
@@ -127,16 +118,11 @@ FRONT = Front()
 
 def behind_turns() -> AbstractContextManager[None]:
     """Mark the context as background work, which takes few connections and lets turns go first."""
-    return setting(_behind, WorkAtHand())
+    return setting(_behind, True)
 
 
 def is_behind() -> bool:
     """Return true in background work."""
-    return _behind.get() is not None
-
-
-def work_at_hand() -> WorkAtHand | None:
-    """Return the piece of background work that runs now; None for a turn."""
     return _behind.get()
 
 
@@ -147,11 +133,6 @@ class PoolShare:
         self._free = asyncio.Semaphore(max(1, connections // 4))
         self._waiting = 0
         self._nobody_waits = asyncio.Event()
-
-    @property
-    def is_wanted(self) -> bool:
-        """True if a turn waits for a connection."""
-        return self._waiting > 0
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -167,31 +148,16 @@ class PoolShare:
             if not self._waiting:
                 self._nobody_waits.set()
 
-    async def enter(self) -> None:
-        """Wait for a place for background work; `leave` gives it back."""
-        await self._free.acquire()
-        try:
-            await self._let_pass()
-        except BaseException:
-            self._free.release()
-            raise
-
-    def leave(self) -> None:
-        """Give the place back."""
-        self._free.release()
-
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
         """Wait for a place for background work; at once for turns, and for work that has a place already."""
         if not is_behind() or _admitted.get():
             yield
             return
-        await self.enter()
-        try:
-            with inside():
+        async with self._free:
+            await self._let_pass()
+            with setting(_admitted, True):
                 yield
-        finally:
-            self.leave()
 
     async def _let_pass(self) -> None:
         give_up = time.monotonic() + _FRONT_SECONDS
@@ -202,71 +168,3 @@ class PoolShare:
                     await self._nobody_waits.wait()
             except TimeoutError:
                 return
-
-
-def inside() -> AbstractContextManager[None]:
-    """Mark the context as having a place of the share, so that further connections need no other."""
-    return setting(_admitted, True)
-
-
-# Single reads of background work, which wait for no reads of turns.
-
-_CLOSING_SECONDS = 2.0
-"""Seconds that waiting operations have when the store is closed."""
-
-
-class LanedStore(AsyncPostgresStore):
-    """Store that gathers single reads of background work and of turns separately."""
-
-    async def __aexit__(self, *error: Any) -> None:
-        """End the task that gathers single operations, after the waiting ones: else it is destroyed in its wait."""
-        await super().__aexit__(*error)
-        gathering, self._task = self._task, None
-        if gathering is None or gathering.done():
-            return
-        # it ends at an entry that is nothing; the first may be gathered with operations that wait
-        waiting: asyncio.Queue[Any] = self._aqueue
-        waiting.put_nowait(None)
-        waiting.put_nowait(None)
-        _, hanging = await asyncio.wait([gathering], timeout=_CLOSING_SECONDS)
-        if hanging:
-            gathering.cancel()
-            await asyncio.wait([gathering])
-        self._aqueue = asyncio.Queue()
-
-    async def aget(self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None) -> Item | None:
-        """Return an item."""
-        if not is_behind():
-            return await super().aget(namespace, key, refresh_ttl=refresh_ttl)
-        [found] = await self.abatch([GetOp(namespace, key, self._refreshes(refresh_ttl))])
-        return cast("Item | None", found)
-
-    async def asearch(
-        self,
-        namespace_prefix: tuple[str, ...],
-        /,
-        *,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,
-        limit: int = 10,
-        offset: int = 0,
-        refresh_ttl: bool | None = None,
-    ) -> list[SearchItem]:
-        """Search a namespace and those below it, by a query or else the latest first.
-
-        Raises:
-            InvalidVector: If the embedder makes no vector of the query.
-            TypeError: If the filter compares with a value that is not JSON.
-            ValueError: If the filter has an unknown operator.
-        """
-        check_filter(filter)  # not with the batch, which holds searches of other callers too
-        refreshes = self._refreshes(refresh_ttl)
-        if not is_behind():
-            return await super().asearch(
-                namespace_prefix, query=query, filter=filter, limit=limit, offset=offset, refresh_ttl=refreshes
-            )
-        [found] = await self.abatch([SearchOp(namespace_prefix, filter, limit, offset, query, refreshes)])
-        return cast("list[SearchItem]", found)
-
-    def _refreshes(self, wanted: bool | None) -> bool:
-        return (self.ttl_config or {}).get("refresh_on_read", True) if wanted is None else wanted

@@ -7,7 +7,7 @@ import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, LiteralString
+from typing import Any, LiteralString, cast
 
 from langgraph.store.base import GetOp, ListNamespacesOp, Result, SearchOp
 from psycopg import AsyncCursor
@@ -18,16 +18,23 @@ from react_mem.memory.index.scorer import nearest
 from react_mem.memory.model.namespaces import owner_of_path, owner_within
 from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.large_namespaces import INDEX_SCAN, NamespaceIndexes
-from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.owner_texts import AT_ONCE, EVERY, OwnerTexts
 from react_mem.memory.store.row_security import Connection, Pool, confined, has_row_security, unconfined
-from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys
-from react_mem.memory.store.sealing.sealed_filter import meets
-from react_mem.memory.store.searches import Nearest, Parameters, Target, candidates, in_namespace, search_statement
+from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys, meets
+from react_mem.memory.store.searches import (
+    Parameters,
+    Target,
+    candidates,
+    in_namespace,
+    nearest_statement,
+    search_statement,
+)
 from react_mem.memory.store.serialisation import Binary
 from react_mem.memory.store.stored_text import text_array
+from react_mem.memory.store.transactions import check_model
 
-Statement = tuple[LiteralString | bytes, Any]
+_MORE = 10
+"""How many times more candidates a search takes that found too few."""
 
 _ROWS_AT_ONCE = 200
 """Rows read before other tasks run: a millisecond."""
@@ -75,12 +82,12 @@ class Reads:
         """True if a search spans all owners."""
         return any(owner_within(".".join(op.namespace_prefix)) is None for _, op in self.searches)
 
-    def again(self, nearest: Iterable[Nearest | None], owners: Container[str]) -> Reads:
+    def again(self, targets: Iterable[Target], owners: Container[str | None]) -> Reads:
         """Return the searches that were answered by the cached indexes of some owners."""
         redone = [
             search
-            for search, found in zip(self.searches, nearest, strict=True)
-            if found is not None and found.owner in owners
+            for search, target in zip(self.searches, targets, strict=True)
+            if target.texts is not None and owner_within(target.path) in owners
         ]
         return Reads((), redone, self.queries)
 
@@ -93,7 +100,6 @@ class Reader:
     keys: Keys
     indexes: NamespaceIndexes
     model: str
-    index_limit: int
     omit_expired: bool
 
     async def read(
@@ -112,17 +118,20 @@ class Reader:
         """
         gets = reads.gets
         whose = {*reads.owners_read, *known}
-        searching: list[Statement] = [(INDEX_SCAN, None)] if any(target.indexed for target in targets) else []
-        if targets:
-            is_confined = has_row_security(conn) and not reads.crosses_owners
-            searching.append(self._statement(targets, bounded=True, is_confined=is_confined))
+        if any(target.texts is not None for target in targets) and {each.model for each in known.values()} - {
+            self.model
+        }:
+            await check_model(conn, self.model)
+        targets = [await self._compared(conn, target, candidates(target.op)) for target in targets]
         # Everything in one round trip; a pipeline of one statement would only cost.
-        statements = len(beside) + bool(gets) + len(searching) + len(reads.lists)
+        statements = len(beside) + bool(gets) + bool(targets) + len(reads.lists)
         found: AsyncCursor[DictRow] | None = None
         async with confined(conn, whose, together=statements > 1):
             got = await self._send_gets(conn, gets) if gets else None
-            async with unconfined(conn, whose) if reads.crosses_owners else nullcontext():
-                for statement in searching:
+            if targets:
+                is_confined = has_row_security(conn) and not reads.crosses_owners
+                statement = search_statement(targets, omit_expired=self.omit_expired, is_confined=is_confined)
+                async with unconfined(conn, whose) if reads.crosses_owners else nullcontext():
                     found = await conn.execute(*statement)
             listed = []
             for (_, wanted), (query, parameters) in zip(reads.lists, reads.listing, strict=True):
@@ -137,7 +146,7 @@ class Reader:
                 results[index] = row["item"]
                 refreshed += [row] if get.refresh_ttl else []
         if found is not None:
-            rows = await self._found(conn, reads, targets, await rows_of(found), known)
+            rows = await self._found(conn, reads, targets, await rows_of(found))
             for (index, op), hits in zip(reads.searches, rows, strict=True):
                 results[index] = [scored(row["item"], row["score"]) for row in hits]
                 refreshed += hits if op.refresh_ttl else []
@@ -182,79 +191,70 @@ class Reader:
         wanted = map(text_array, (owners, prefixes, stored, sorted(set(owners))))
         return await conn.execute(_GET, (*wanted, self.omit_expired))
 
-    def _statement(
-        self, targets: Sequence[Target], *, bounded: bool, is_confined: bool = False
-    ) -> tuple[bytes, dict[str, Any]]:
-        return search_statement(
-            targets, self.index_limit, bounded=bounded, omit_expired=self.omit_expired, is_confined=is_confined
-        )
-
     async def _target(
         self, number: int, op: SearchOp, vector: Binary | None, known: Mapping[str, OwnerTexts]
     ) -> Target:
         path = ".".join(op.namespace_prefix)
-        owner = owner_within(path) or ""
-        split, sealed = self.codec.split(op, self.keys.get(owner))
+        owner = owner_within(path)
+        split, sealed = self.codec.split(op, self.keys.get(owner or ""))
         target = Target(number, split, vector, sealed)
-        texts = known.get(owner)
         if vector is None:
             return target
         if self.codec.seals:
-            return await self._nearest(target, known, candidates(op))
-        if texts is not None and texts.reaches_large(path):
-            self.indexes.outgrown(path)
-        elif texts is not None and texts.model == self.model:
-            found = await self._nearest(target, known, candidates(op))
-            # what a filter or time refuses is made up for by more of them
-            if op.filter or self.omit_expired or found.nearest is None:
-                return found
-            return found._replace(nearest=found.nearest.first(op.limit + op.offset))
-        indexed = self.indexes.within(path)
-        return target._replace(indexed=indexed, measured=not indexed and self.indexes.is_due(path))
-
-    async def _nearest(self, target: Target, known: Mapping[str, OwnerTexts], count: int) -> Target:
-        """Return a search by a query with the nearest items in this process, from `count` texts of each namespace."""
-        if target.vector is None:
+            texts = [each for each in known.values() if owner in (None, each.owner) and each.model == self.model]
+            return await _nearest(target._replace(texts=texts), candidates(op), self.keys)
+        of_owner = known.get(owner or "")
+        if of_owner is None or of_owner.model != self.model:
             return target
-        owner, items, is_all = owner_within(target.path), [], True
-        for texts in known.values():
-            if owner in (None, texts.owner) and texts.model == self.model:
-                found, is_all_of_owner = await _nearest_items(texts, target.path, target.vector, count)
-                is_all &= is_all_of_owner
-                items += [
-                    (prefix, stored, cosine)
-                    for cosine, prefix, key in found
-                    for stored in both_keys(self.keys, prefix, key)
-                ]
-        return target._replace(nearest=Nearest(owner or "", items, is_all))
+        if of_owner.reaches_large(path):
+            self.indexes.outgrown(path)
+            return target
+        target = await _nearest(target._replace(texts=[of_owner]), candidates(op), self.keys)
+        # what a filter or time refuses is made up for by more of them
+        if op.filter or self.omit_expired or len(target.items) <= op.limit + op.offset:
+            return target
+        return target._replace(items=target.items[: op.limit + op.offset], is_all=False)
+
+    async def _compared(self, conn: Connection, target: Target, count: int) -> Target:
+        """Return a search with the nearest items of `count` texts, where the database compares."""
+        if target.vector is None or target.texts is not None:
+            return target
+        owner = owner_within(target.path)
+        # further texts are compared one by one: an index ends its scan early
+        indexed = self.indexes.within(target.path) if count == candidates(target.op) else []
+        async with confined(conn, [owner], together=True) if owner is not None else conn.pipeline():
+            await conn.execute(INDEX_SCAN)
+            found = await conn.execute(*nearest_statement(target.path, target.vector, count, indexed))
+        rows = await rows_of(found)
+        if any(row["model"] != self.model for row in rows):
+            await check_model(conn, self.model)
+        best: dict[tuple[str, str], float] = {}
+        for row in sorted(rows, key=lambda row: _rank_of(row["cosine"], row["prefix"], row["key"])):
+            best.setdefault((row["prefix"], row["key"]), row["cosine"])
+        items = [(*place, cosine) for place, cosine in best.items()]
+        return target._replace(items=items, is_all=len(rows) < count and not indexed)
 
     async def _found(
-        self,
-        conn: Connection,
-        reads: Reads,
-        targets: Sequence[Target],
-        found: list[DictRow],
-        known: Mapping[str, OwnerTexts],
+        self, conn: Connection, reads: Reads, targets: Sequence[Target], found: list[DictRow]
     ) -> list[list[DictRow]]:
-        """Return the opened rows of each search, ranked, after a second search for each that found too few."""
-        models = {row["model"] for row in found} - {None}
-        if any(target.nearest is not None for target in targets):
-            models |= {each.model for each in known.values()}
-        if models - {self.model}:
-            await check_model(conn, self.model)
-        for target in targets:
-            if any(row["more"] for row in found if row["search"] == target.number):
-                self.indexes.outgrown(target.path)
+        """Return the opened rows of each search, ranked, after further searches for each that found too few."""
         rows = _passing(targets, await self._opened(conn, found))
-        again = [target for target in targets if not target.is_complete(rows[target.number])]
-        if again:
-            wider = [await self._nearest(target, known, EVERY) if target.sealed else target for target in again]
+        more = 1
+        while again := [target for target in targets if not target.is_complete(rows[target.number])]:
+            more *= _MORE
+            wider: dict[int, Target] = {}
+            for target in again:
+                count = min(EVERY, more * candidates(target.op))
+                known = target if target.texts is None else await _nearest(target, count, self.keys)
+                wider[target.number] = await self._compared(conn, known, count)
+            statement = search_statement([*wider.values()], omit_expired=self.omit_expired)
             async with nullcontext() if reads.crosses_owners else confined(conn, reads.owners_read):
-                found_again = await conn.execute(*self._statement(wider, bounded=False))
-            rows |= _passing(wider, await self._opened(conn, await rows_of(found_again)))
-        # the database has left out the first of plain rows
+                found_again = await conn.execute(*statement)
+            rows |= _passing([*wider.values()], await self._opened(conn, await rows_of(found_again)))
+            targets = [wider.get(target.number, target) for target in targets]
+        # of those that it ranks the database has left out the first
         return [
-            rows[target.number][target.op.offset if target.sealed is not None else 0 :][: target.op.limit]
+            rows[target.number][target.op.offset if target.is_ranked_here else 0 :][: target.op.limit]
             for target in targets
         ]
 
@@ -269,7 +269,7 @@ def _passing(targets: Sequence[Target], rows: Sequence[DictRow]) -> dict[int, li
             for row in rows
             if row["search"] == target.number and meets(row["item"].value, rest)
         }
-        found[target.number] = sorted(own.values(), key=_rank_of)
+        found[target.number] = sorted(own.values(), key=_rank_of_row)
     return found
 
 
@@ -283,24 +283,26 @@ def owner_of_list(op: ListNamespacesOp) -> str | None:
     return None
 
 
-async def _nearest_items(
-    known: OwnerTexts, path: str, vector: Binary, count: int
-) -> tuple[list[tuple[float, str, str]], bool]:
-    """Return the cosine, prefix and key of the nearest items in an owner's index, and true if there are no others."""
-    namespaces = {prefix: known.namespaces[prefix] for prefix in known.within(path)}
-    query = binary.numbers(vector)
+async def _nearest(target: Target, count: int, keys: Keys) -> Target:
+    """Return a search with the nearest items in its indexes, from `count` texts of each namespace."""
+    query = binary.numbers(cast("Binary", target.vector))
+    namespaces = {
+        prefix: texts.namespaces[prefix] for texts in target.texts or () for prefix in texts.within(target.path)
+    }
 
-    def find() -> list[tuple[float, str, str]]:
+    def find() -> list[tuple[str, str, float]]:
         found = [
-            (cosine, prefix, key)
+            (prefix, key, cosine)
             for prefix, texts in namespaces.items()
             for key, cosine in nearest(texts, query, count)
         ]
         # of equals the first by key: they lie in the order in which this process came to know them
-        return sorted(found, key=lambda one: (math.inf if math.isnan(one[0]) else -one[0], one[1], one[2]))
+        return sorted(found, key=lambda one: _rank_of(one[2], one[0], one[1]))
 
-    texts = sum(map(len, namespaces.values()))
-    return await asyncio.to_thread(find) if texts > AT_ONCE else find(), texts <= count
+    number = sum(map(len, namespaces.values()))
+    found = await asyncio.to_thread(find) if number > AT_ONCE else find()
+    items = [(prefix, stored, cosine) for prefix, key, cosine in found for stored in both_keys(keys, prefix, key)]
+    return target._replace(items=items, is_all=number <= count)
 
 
 async def rows_of(cursor: AsyncCursor[DictRow]) -> list[DictRow]:
@@ -314,10 +316,15 @@ async def rows_of(cursor: AsyncCursor[DictRow]) -> list[DictRow]:
     return rows
 
 
-def _rank_of(row: DictRow) -> tuple[float, str, str]:
-    """Return the sort key of a row of a search: by score, or without one by time; rows without a number come last."""
-    rank = -row["updated_at"].timestamp() if row["score"] is None else -row["score"]
-    return math.inf if math.isnan(rank) else rank, row["prefix"], row["item"].key
+def _rank_of_row(row: DictRow) -> tuple[float, str, str]:
+    """Return the sort key of a row of a search: by score, or without one by time."""
+    score = row["updated_at"].timestamp() if row["score"] is None else row["score"]
+    return _rank_of(score, row["prefix"], row["item"].key)
+
+
+def _rank_of(score: float, prefix: str, key: str) -> tuple[float, str, str]:
+    """Return the sort key of an item; items without a number come last."""
+    return math.inf if math.isnan(score) else -score, prefix, key
 
 
 async def _refresh(conn: Connection, rows: Sequence[DictRow]) -> None:

@@ -1,11 +1,9 @@
 """SQL of a search: all searches of a batch in one statement, each exact within its owner.
 
 The stock store orders all tenants' vectors by the HNSW index, takes the first few dozen and then drops those of other
-tenants. Here the namespace comes first: its vectors are found by prefix and compared one by one. Only a namespace with
-an index of its own (see `large_namespaces`) is searched through that index.
-
-Vectors are compared in half precision, as stored. The number of candidates is bounded; the filter and the merge of the
-pieces of one item reduce them. Where too few are left, the caller asks again without the bound.
+tenants. Here the namespace comes first: its nearest items are found in the index of this process, or by the database if
+the namespace is not in it. Their values, filtered, are read by key. The number of candidates is bounded; where the
+filter and the merge of the pieces of one item leave too few, the caller asks again for more.
 
 Statements are built as text from literals and placeholders only: psycopg's composing takes a third of a small search.
 """
@@ -13,14 +11,15 @@ Statements are built as text from literals and placeholders only: psycopg's comp
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from langgraph.store.base import SearchOp
 
 from react_mem.memory.model.namespaces import owner_of_path, owner_within
-from react_mem.memory.store.sealing.sealed_filter import SealedFilter
+from react_mem.memory.store.owner_texts import OwnerTexts
+from react_mem.memory.store.sealing.row_codec import SealedFilter
 from react_mem.memory.store.serialisation import Binary
 from react_mem.memory.store.stored_text import storable
 
@@ -30,47 +29,29 @@ _SPARE = 20
 _OPERATORS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 ITEM_COLUMNS = "s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at, s.ttl_minutes"
-_TEXT = "v.owner, v.prefix, v.key, v.half <=> {vector}::vector::halfvec AS distance, v.ctid AS at"
-_EVERY_ONE = f"""
-    SELECT {_TEXT} FROM store_vectors v WHERE {{in_namespace}} AND v.half IS NOT NULL
-"""  # noqa: S608 - of literals
-# Among equals the place in the table decides: whatever the number of candidates, they are the first of one order, so
-# that pages neither repeat nor miss.
-_NEAREST = f"""
-    (SELECT {_TEXT} FROM store_vectors v WHERE {{in_namespace}} {{passes}} AND v.half IS NOT NULL
-     ORDER BY v.half <=> {{vector}}::vector::halfvec, v.ctid LIMIT {{candidates}})
-"""  # noqa: S608 - of literals
-# By nothing but the distance: the index knows no other order.
-_NEAREST_BY_INDEX = f"""
-    (SELECT {_TEXT} FROM store_vectors v WHERE v.owner = {{owner}} AND v.prefix = {{prefix}} {{passes}}
-     ORDER BY v.half <=> {{vector}}::vector::halfvec LIMIT {{candidates}})
-"""  # noqa: S608 - of literals
-_PASSES = (
-    "AND (SELECT TRUE {conditions} FROM store s WHERE s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key)"
-)
-_BY_DISTANCE = """
-    (SELECT {number} AS search, {more} AS more, best.taken, (SELECT name FROM memory_embedding) AS model, {columns},
-        1 - best.distance AS score
-     FROM (
-        SELECT near.owner, near.prefix, near.key, min(near.distance) AS distance, min(near.at) AS at,
-            max(near.taken) AS taken
-        FROM (SELECT found.*, count(*) OVER () AS taken FROM ({found}) found) near {join}
-        GROUP BY near.owner, near.prefix, near.key ORDER BY distance, at LIMIT {limit} OFFSET {offset}
-     ) best JOIN store s ON s.owner = best.owner AND s.prefix = best.prefix AND s.key = best.key{of_owner})
+# Among equals the key decides, as in this process, so that pages neither repeat nor miss.
+_NEAREST = """
+    (SELECT v.prefix, v.key, 1 - (v.half <=> {vector}::vector::halfvec) AS cosine,
+        (SELECT name FROM memory_embedding) AS model
+     FROM store_vectors v WHERE {in_namespace} AND v.half IS NOT NULL
+     ORDER BY v.half <=> {vector}::vector::halfvec, v.prefix COLLATE "C", v.key COLLATE "C" LIMIT {count})
 """
-# The index in this process says which are nearest, and how near, as the database would; their values are read here.
+# By nothing but the distance: the index knows no other order.
+_NEAREST_BY_INDEX = """
+    (SELECT v.prefix, v.key, 1 - (v.half <=> {vector}::vector::halfvec) AS cosine,
+        (SELECT name FROM memory_embedding) AS model
+     FROM store_vectors v WHERE v.owner = {owner} AND v.prefix = {prefix}
+     ORDER BY v.half <=> {vector}::vector::halfvec LIMIT {count})
+"""
+# The rank is not read: without it Citus gives a union of several such arrays columns of the wrong types.
 _BY_KEY = """
-    (SELECT {number} AS search, FALSE AS more, 0::bigint AS taken, NULL::text AS model, {columns},
-        near.cosine AS score
+    (SELECT {number} AS search, {columns}, near.cosine AS score
      FROM unnest({owners}::text[], {prefixes}::text[], {keys}::text[], {cosines}::float8[]) WITH ORDINALITY
         AS near (owner, prefix, key, cosine, rank)
-        JOIN store s ON s.owner = near.owner AND s.prefix = near.prefix AND s.key = near.key{of_owner} {conditions}
-     {page})
+        JOIN store s ON s.owner = near.owner AND s.prefix = near.prefix AND s.key = near.key{of_owner} {conditions})
 """
-_ITEM = "JOIN store s ON s.owner = near.owner AND s.prefix = near.prefix AND s.key = near.key"
-_MORE = "EXISTS (SELECT 1 FROM store_vectors v WHERE {in_namespace} OFFSET {limit})"
 _BY_TIME = """
-    (SELECT {number} AS search, FALSE AS more, 0::bigint AS taken, NULL::text AS model, {columns}, NULL::float8 AS score
+    (SELECT {number} AS search, {columns}, NULL::float8 AS score
      FROM store s WHERE {in_namespace} {conditions} {page})
 """
 
@@ -88,21 +69,6 @@ class Parameters:
         return f"%({name})s"
 
 
-class Nearest(NamedTuple):
-    """Nearest items to a query, the nearest first: prefix and key of the rows of each, and its cosine.
-
-    The owner is empty for several. `is_all` is true if no other items exist.
-    """
-
-    owner: str
-    items: Sequence[tuple[str, str, float]]
-    is_all: bool
-
-    def first(self, count: int) -> Nearest:
-        """Return the first `count` items alone."""
-        return self if count >= len(self.items) else self._replace(items=self.items[:count], is_all=False)
-
-
 class Target(NamedTuple):
     """Search with its plan.
 
@@ -112,114 +78,85 @@ class Target(NamedTuple):
         vector: The query's; None to list by time.
         sealed: Conditions beside those, where rows may be sealed. Then this process ranks the rows, as it alone knows
             the plain keys, by which the order of equals is decided.
-        indexed: The namespaces within its scope that have an index of their own.
-        measured: Whether its rows should say if there are more vectors than the limit of the exact scan.
-        nearest: The nearest items by the cached index; None without one.
+        texts: The indexes of this process that hold everything in its scope; None if the database compares.
+        items: The nearest items, the nearest first: prefix and key of the rows of each, and its cosine.
+        is_all: True if there are no other items.
     """
 
     number: int
     op: SearchOp
     vector: Binary | None
     sealed: SealedFilter | None = None
-    indexed: Sequence[str] = ()
-    measured: bool = False
-    nearest: Nearest | None = None
+    texts: Sequence[OwnerTexts] | None = None
+    items: Sequence[tuple[str, str, float]] = ()
+    is_all: bool = False
 
     @property
     def path(self) -> str:
         """The namespace, its labels joined by dots."""
         return ".".join(self.op.namespace_prefix)
 
-    def is_complete(self, rows: Sequence[Mapping[str, Any]]) -> bool:
+    @property
+    def is_ranked_here(self) -> bool:
+        """True if its rows come unsorted, the first ones too."""
+        return self.vector is not None or self.sealed is not None
+
+    def is_complete(self, rows: Sequence[Any]) -> bool:
         """Return true if a bounded search has found enough, or has looked at everything."""
-        wanted = self.op.limit + (self.op.offset if self.sealed is not None else 0)
-        if self.vector is None or len(rows) >= wanted:
-            return True
-        if self.nearest is not None:
-            return self.nearest.is_all
-        if rows:
-            return not self.indexed and rows[0]["taken"] < candidates(self.op)
-        return not self.op.filter and not self.op.offset
+        return self.vector is None or self.is_all or len(rows) >= self.op.limit + self.op.offset
+
+
+def nearest_statement(path: str, vector: Binary, count: int, indexed: Sequence[str]) -> tuple[bytes, dict[str, Any]]:
+    """Return the statement for the `count` nearest texts at a path, with the path's indexed namespaces."""
+    parameters = Parameters()
+    common = {"vector": parameters.add(vector), "count": parameters.add(count)}
+    parts = [
+        _NEAREST_BY_INDEX.format(**common, owner=parameters.add(owner_of_path(prefix)), prefix=parameters.add(prefix))
+        for prefix in indexed
+    ]
+    others = in_namespace("v", path, parameters, without=indexed)
+    statement = " UNION ALL ".join([*parts, _NEAREST.format(**common, in_namespace=others)])
+    return statement.encode(), parameters.values
 
 
 def search_statement(
-    targets: Sequence[Target], limit: int, *, bounded: bool, omit_expired: bool, is_confined: bool = False
+    targets: Sequence[Target], *, omit_expired: bool, is_confined: bool = False
 ) -> tuple[bytes, dict[str, Any]]:
     """Return one statement for all searches, and its parameters.
 
-    Its rows, in no order, have `search`, `more` and `taken` (see `Target`), `model` (the model of the vectors),
-    `score` and the item's columns. Up to `limit` vectors of a namespace all are compared. `bounded` takes only the
-    nearest candidates (see `Target.is_complete`).
+    Its rows, in no order, have `search` (see `Target`), `score` and the item's columns.
     """
     parameters = Parameters()
-    vectors = {id(target.vector): parameters.add(target.vector) for target in targets if target.vector is not None}
     parts = []
     for target in targets:
-        op, path = target.op, target.path
-        owner = owner_within(path)
+        owner = owner_within(target.path)
         within = owner if is_confined and target.vector is None else None
         conditions = _conditions(target, parameters, omit_expired=omit_expired, within=within)
-        common = {"number": target.number, "columns": ITEM_COLUMNS}
+        common = {"number": target.number, "columns": ITEM_COLUMNS, "conditions": conditions}
         if target.vector is None:
-            of_namespace = in_namespace("s", path, parameters)
-            page = _page(target, parameters, "s.updated_at DESC, s.prefix, s.key")
-            parts.append(_BY_TIME.format(**common, in_namespace=of_namespace, conditions=conditions, page=page))
+            of_namespace = in_namespace("s", target.path, parameters)
+            parts.append(_BY_TIME.format(**common, in_namespace=of_namespace, page=_page(target, parameters)))
             continue
-        # said of each table, so that a cluster sees that all is on one node
-        of_owner = "" if owner is None else f" AND s.owner = {parameters.add(owner)}"
-        if target.nearest is not None and (bounded or target.sealed is not None):
-            items = target.nearest.items
-            near = {
-                "owners": parameters.add([owner_of_path(prefix) for prefix, _, _ in items]),
-                "prefixes": parameters.add([prefix for prefix, _, _ in items]),
-                "keys": parameters.add([key for _, key, _ in items]),
-                "cosines": parameters.add([cosine for _, _, cosine in items]),
-            }
-            page = _page(target, parameters, "near.rank")
-            parts.append(_BY_KEY.format(**common, **near, of_owner=of_owner, conditions=conditions, page=page))
-            continue
-        vector, of_namespace = vectors[id(target.vector)], in_namespace("v", path, parameters)
-        found = _EVERY_ONE.format(vector=vector, in_namespace=of_namespace)
-        if bounded:
-            found = _nearest(target, path, vector, conditions, parameters)
-        more = _MORE.format(in_namespace=of_namespace, limit=parameters.add(limit)) if target.measured else "FALSE"
-        own = {
-            "of_owner": of_owner,
-            "join": _ITEM + of_owner + conditions if conditions else "",
-            "more": more,
-            "limit": parameters.add(op.limit),
-            "offset": parameters.add(op.offset),
+        near = {
+            "owners": parameters.add([owner_of_path(prefix) for prefix, _, _ in target.items]),
+            "prefixes": parameters.add([prefix for prefix, _, _ in target.items]),
+            "keys": parameters.add([key for _, key, _ in target.items]),
+            "cosines": parameters.add([cosine for _, _, cosine in target.items]),
+            # said of each table, so that a cluster sees that all is on one node
+            "of_owner": "" if owner is None else f" AND s.owner = {parameters.add(owner)}",
         }
-        parts.append(_BY_DISTANCE.format(**common, **own, found=found))
+        parts.append(_BY_KEY.format(**common, **near))
     return " UNION ALL ".join(parts).encode(), parameters.values
 
 
-def _page(target: Target, parameters: Parameters, order: str) -> str:
+def _page(target: Target, parameters: Parameters) -> str:
     op = target.op
     if target.sealed is None:
-        return f"ORDER BY {order} LIMIT {parameters.add(op.limit)} OFFSET {parameters.add(op.offset)}"
-    if target.vector is not None or target.sealed.rest:
+        page = f"LIMIT {parameters.add(op.limit)} OFFSET {parameters.add(op.offset)}"
+        return f"ORDER BY s.updated_at DESC, s.prefix, s.key {page}"
+    if target.sealed.rest:
         return ""
     return f"ORDER BY s.updated_at DESC FETCH FIRST ({parameters.add(op.limit + op.offset)}) ROWS WITH TIES"
-
-
-def _nearest(target: Target, path: str, vector: str, conditions: str, parameters: Parameters) -> str:
-    most = parameters.add(candidates(target.op))
-    if not target.indexed:
-        of_namespace = in_namespace("v", path, parameters)
-        return _NEAREST.format(passes="", vector=vector, candidates=most, in_namespace=of_namespace)
-    # A condition on the row, not a join: rows come in the index's order, and the scan ends when enough passed.
-    common = {
-        "vector": vector,
-        "candidates": most,
-        "passes": _PASSES.format(conditions=conditions) if conditions else "",
-    }
-    others = in_namespace("v", path, parameters, without=target.indexed)
-    parts = [
-        _NEAREST_BY_INDEX.format(**common, owner=parameters.add(owner_of_path(prefix)), prefix=parameters.add(prefix))
-        for prefix in target.indexed
-    ]
-    return " UNION ALL ".join([*parts, _NEAREST.format(**common, in_namespace=others)])
 
 
 def check_filter(conditions: dict[str, Any] | None) -> None:
@@ -247,7 +184,7 @@ def in_namespace(table: str, path: str, parameters: Parameters, without: Sequenc
 
 
 def candidates(op: SearchOp) -> int:
-    """Return the number of texts from which the results of a search are chosen."""
+    """Return the number of texts from which the results of a search are chosen at first."""
     return 2 * (op.limit + op.offset) + _SPARE
 
 

@@ -100,7 +100,7 @@ INDEX_LIMIT = 100_000
 """Most texts of a namespace that a process indexes and compares exhaustively: 100 MB, and 10 ms a search."""
 
 CACHE_BYTES = 4 * 2**20
-"""Bytes of each cache of a process: vectors of some 1,300 questions, results of some 80 searches of 1,000 texts."""
+"""Bytes of each cache of a process: vectors of some 1,300 questions."""
 
 _VECTOR_STORE = frozenset({"factory", "options", "scopes"})
 """Keys of `vector_store`, validated by `VectorIndexSettings` when it is opened."""
@@ -232,12 +232,6 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
 
         In a deployment the platform's `POSTGRES_URI` or `DATABASE_URI` stands in for a missing `DATABASE_URL`, and
         there is no embedded database: a container's disk does not outlive the container.
-
-        Args:
-            environ: The environment to read.
-
-        Returns:
-            The settings.
 
         Raises:
             StorageNotConfigured: In a deployment without a database.

@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 
 from cachetools import TTLCache
 from langgraph.store.base import BaseStore, PutOp
-from psycopg import errors
+from psycopg import AsyncConnection, errors
+from psycopg.rows import DictRow
 
-from react_mem.errors import WriteConflict
+from react_mem.errors import EmbeddingMismatch, WriteConflict
 from react_mem.memory import telemetry
 from react_mem.memory.model.namespaces import Namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, write
@@ -175,3 +176,17 @@ async def until_no_deadlock(
             # the tables were distributed meanwhile, of which the pool knows now
             if not had_row_security or getattr(pool, "has_row_security", False):
                 raise
+
+
+# Guard against comparing vectors of different models while a database moves from one to another.
+
+
+async def check_model(conn: AsyncConnection[DictRow], model: str) -> None:
+    """Raise EmbeddingMismatch if the database's vectors are not of a model."""
+    row = await (await conn.execute("SELECT name FROM memory_embedding")).fetchone()
+    if row is None or row["name"] != model:
+        stored = row["name"] if row else "another model"
+        raise EmbeddingMismatch(
+            f"The memories in this database have been re-embedded with {stored} since this process started, which "
+            f"embeds with {model}. Start it again with EMBEDDING_MODEL={stored}."
+        )

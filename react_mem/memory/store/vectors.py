@@ -9,17 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import Context, ContextVar
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from langgraph.store.base import PutOp, SearchOp, validate_op_namespace
 from numpy.typing import NDArray
 from psycopg.rows import DictRow
 
-from react_mem.errors import InvalidVector
+from react_mem.errors import EmbeddingUnavailable, InvalidVector
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
@@ -30,16 +30,26 @@ from react_mem.memory.model.receipt import NO_FIELDS
 from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import need_keys
-from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.priority import behind_turns
 from react_mem.memory.store.row_security import Pool, confined_within
-from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
-from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, sealed_vector
+from react_mem.memory.store.sealing.row_codec import RowCodec
+from react_mem.memory.store.sealing.sealed_entries import sealed_row
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.serialisation import Binary
-from react_mem.memory.store.stored_text import check_identity, index_entries, storable, text_of_field, to_json
+from react_mem.memory.store.stored_text import check_identity, entries_of_fields, index_entries, storable, to_json
 from react_mem.memory.store.stored_vectors import PlacedEntry, RecentVectors, perhaps_stored, stored_vectors
-from react_mem.memory.store.writes import ItemRow, Writes, by_owner, columns, index_rows, read_vector_oid, revise
+from react_mem.memory.store.transactions import check_model
+from react_mem.memory.store.writes import (
+    INDEX_ROWS,
+    ItemRow,
+    Writes,
+    by_owner,
+    columns,
+    index_columns,
+    index_rows,
+    read_vector_oid,
+    revise,
+)
 
 _AT_ONCE = 100
 """Texts a call of the embedding model: within every provider's limit."""
@@ -54,24 +64,37 @@ _LARGEST = 65_504
 _SMALLEST = 2.0**-24
 """The largest and the smallest number in half precision, in which vectors are compared."""
 
-_MISSING = """
-    SELECT v.owner, v.prefix, v.key, v.field_name, v.updated_at, s.value, v.sealed IS NOT NULL AS is_sealed
-    FROM store_vectors v JOIN store s ON s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key
-    WHERE v.half IS NULL AND v.sealed_vector IS NULL AND (v.words IS NOT NULL OR v.sealed IS NOT NULL)
-        AND {in_namespace}
-        AND (v.owner, v.prefix, v.key, v.field_name) > ({owner}, {prefix}, {key}, {field_name})
-    ORDER BY v.owner, v.prefix, v.key, v.field_name LIMIT {limit}
+LACKS = "CASE WHEN v.sealed IS NULL THEN v.words IS NULL OR v.half IS NULL ELSE v.sealed_vector IS NULL END"
+"""Condition: a row of the index lacks its vector, or its words."""
+_LACKING = f"""
+    SELECT v.owner, v.prefix, v.key, v.fields, s.value::text AS value, s.created_at, s.updated_at
+    FROM (
+        SELECT v.owner, v.prefix, v.key, array_agg(v.field_name) AS fields
+        FROM store_vectors v WHERE {{in_namespace}} AND (v.owner, v.prefix, v.key) > ({{owner}}, {{prefix}}, {{key}})
+        GROUP BY v.owner, v.prefix, v.key HAVING bool_or({LACKS}) ORDER BY v.owner, v.prefix, v.key
+    ) v JOIN store s ON s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key
+    ORDER BY v.owner, v.prefix, v.key LIMIT {{limit}}
+"""  # noqa: S608 - of literals
+# Items written since they were read are skipped. Each statement is about one owner, on one node.
+_SAME = """
+    unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
+        JOIN store s ON s.prefix = item.prefix AND s.key = item.key AND s.updated_at = item.updated_at
 """
-# what has been written again meanwhile has a vector of its own, or is found by the next pass
-_FILL = """
-    UPDATE store_vectors v SET half = made.embedding::halfvec, sealed_vector = made.sealed_vector,
-        revision = o.revision
-    FROM memory_owners o, unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::vector[], %b::bytea[])
-        AS made (prefix, key, field_name, updated_at, embedding, sealed_vector)
-    WHERE v.owner = %s AND o.owner = v.owner AND v.prefix = made.prefix AND v.key = made.key
-        AND v.field_name = made.field_name AND v.updated_at = made.updated_at AND v.half IS NULL
-        AND v.sealed_vector IS NULL
-"""
+_CLEAR = f"""
+    DELETE FROM store_vectors v USING {_SAME}
+    WHERE v.owner = %s AND s.owner = v.owner AND v.prefix = s.prefix AND v.key = s.key
+"""  # noqa: S608 - of literals
+_INSERT = f"""
+    INSERT INTO store_vectors (
+        owner, prefix, key, field_name, half, words, length, place, said_at, sealed, sealed_vector, revision,
+        created_at, updated_at
+    )
+    SELECT s.owner, new.prefix, new.key, new.field_name, new.embedding::halfvec, new.words::int4[], new.length,
+        new.place, new.said_at, new.sealed, new.sealed_vector, o.revision, s.created_at, s.updated_at
+    FROM {_SAME} JOIN {INDEX_ROWS} ON new.prefix = s.prefix AND new.key = s.key
+        JOIN memory_owners o ON o.owner = s.owner
+    WHERE s.owner = %s
+"""  # noqa: S608 - of literals
 
 log = logging.getLogger(__name__)
 
@@ -94,19 +117,6 @@ def finite_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
         return binary.vector(numbers)
     except TypeError:
         raise InvalidVector(f"{model.name} returned a vector that is not of numbers") from None
-
-
-def _place(row: DictRow) -> tuple[str, str, str, str]:
-    return row["owner"], row["prefix"], row["key"], row["field_name"]
-
-
-def _opened(rows: Sequence[DictRow], keys: Keys) -> list[DictRow]:
-    return [
-        {**row, "value": opened_value(keys[row["owner"]], row["prefix"], row["key"], row["value"])[1]}
-        if is_sealed(row["value"]) and row["owner"] in keys
-        else row
-        for row in rows
-    ]
 
 
 _INLINE_CHARS = 1_000
@@ -174,29 +184,31 @@ class DocumentVectors:
             # not within the turn that happened to write: it waits for nothing of this
             self._task = asyncio.create_task(self._make_up_behind(), context=Context())
 
-    async def make_up(self, path: str = "") -> int:
-        """Make the missing vectors at a path and below it (empty for all), and return their number."""
-        made, place = 0, ("", "", "", "")
+    async def make_up(self, path: str = "", report: Callable[[int], None] = lambda made: None) -> int:
+        """Index again the texts without vectors or words at a path and below it (empty for all).
+
+        Returns the number of vectors; `report` is called with the number so far. An EmbeddingUnavailable says that the
+        model makes none now.
+        """
+        made, place = 0, ("", "", "")
         while True:
             parameters = Parameters()
-            statement = _MISSING.format(
+            statement = _LACKING.format(
                 in_namespace=in_namespace("v", path, parameters),
                 owner=parameters.add(place[0]),
                 prefix=parameters.add(place[1]),
                 key=parameters.add(place[2]),
-                field_name=parameters.add(place[3]),
                 limit=parameters.add(_AT_ONCE),
             )
             async with self._pool.connection() as conn:
                 async with confined_within(conn, path):
                     found = await conn.execute(statement.encode(), parameters.values)
-                rows = await found.fetchall()
-            filled = await self._fill(rows)
-            made += filled
-            # an embedder that has made none of a hundred is down
-            if len(rows) < _AT_ONCE or not filled:
+                items = await found.fetchall()
+            if not items:
                 return made
-            place = _place(rows[-1])
+            made += await self._index(items)
+            place = (items[-1]["owner"], items[-1]["prefix"], items[-1]["key"])
+            report(made)
 
     async def _make_up_behind(self) -> None:
         try:
@@ -209,31 +221,33 @@ class DocumentVectors:
         else:
             log.info("%d texts have been given the vectors that they lacked", made)
 
-    async def _fill(self, rows: Sequence[DictRow]) -> int:
-        if keys := await self._codec.keys({row["owner"] for row in rows}):
-            rows = await asyncio.to_thread(_opened, rows, keys)
-        found = ((place, text_of_field(row["value"], row["field_name"])) for place, row in enumerate(rows))
-        texts = {place: text for place, text in found if text is not None}
-        vectors = await self.of(list(texts.values()))
-        filled: list[tuple[Any, ...]] = []
-        for place, text in texts.items():
-            row, vector = rows[place], vectors[text]
-            if vector is not None:
-                prefix, stored, name = _place(row)[1:]
-                sealed = sealed_vector(keys[row["owner"]], prefix, stored, name, vector) if row["is_sealed"] else None
-                filled.append((prefix, stored, name, row["updated_at"], None if sealed else vector, sealed))
-        if filled:
-            async with self._pool.connection() as conn, conn.transaction():
-                owned = by_owner(filled)
-                await revise(conn, owned, removes=False)
-                await need_keys(conn, [keys[owner] for owner in owned if owner in keys])
-                vector_oid = await read_vector_oid(conn)
-                for owner, rows_of_owner in owned.items():
-                    *identities, embeddings, sealed_ones = columns(rows_of_owner, 6)
-                    embedded = binary.array(vector_oid, embeddings)
-                    await conn.execute(_FILL, [*identities, embedded, sealed_ones, owner])
-                await check_model(conn, self._model.name)
-        return len(filled)
+    async def _index(self, items: Sequence[DictRow]) -> int:
+        """Index items again, and return the number of vectors."""
+        owners = {item["owner"] for item in items}
+        keys = await self._codec.keys(owners)
+        await self._codec.open_items(items, keys)
+        entries = [(row, entry) for row in items for entry in entries_of_fields(row["item"].value, row["fields"])]
+        placed = [(row["prefix"], row["item"].key, entry) for row, entry in entries]
+        vectors = await self.of([entry.text for _, entry in entries], placed)
+        made = sum(vectors[entry.text] is not None for _, entry in entries)
+        if entries and not made:
+            raise EmbeddingUnavailable(
+                f"{self._model.name} embeds nothing now. What is left is found by its words; run this again."
+            )
+        rows = by_owner(
+            sealed_row(keys[row["owner"]], new) if new.key != row["key"] else new
+            for (row, _), new in zip(entries, index_rows(placed, vectors), strict=True)
+        )
+        async with self._pool.connection() as conn, conn.transaction():
+            await revise(conn, owners, removes=True)
+            await need_keys(conn, keys.values())
+            vector_oid = await read_vector_oid(conn)
+            for owner, read in by_owner((item["prefix"], item["key"], item["updated_at"]) for item in items).items():
+                same = columns(read, 3)
+                await conn.execute(_CLEAR.encode(), [*same, owner])
+                await conn.execute(_INSERT.encode(), [*same, *index_columns(rows.get(owner, []), vector_oid), owner])
+            await check_model(conn, self._model.name)
+        return made
 
     async def _made(self, texts: Sequence[str]) -> tuple[dict[str, bytes | None], str]:
         """Return the vectors of distinct texts, and the cause of each None."""

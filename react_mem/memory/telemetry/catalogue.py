@@ -9,32 +9,33 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import partial
 
 # Values that a label may take: never content, and of bounded cardinality.
 
 OTHER = "other"
 
+# Maximum names of a label in one process. Prometheus keeps a series for each, times those of the other labels
 _MAX_NAMES = 50
-"""Maximum names of a label in one process. Prometheus keeps a series for each, times those of the other labels."""
+# Form of identifiers of models, tools and exceptions, which no sentence has
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+-]{1,64}")
-"""Form of identifiers of models, tools and exceptions, which no sentence has."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A label with a closed set of values.
+    """A label with a closed set of values, separated by spaces.
 
-    >>> direction = Choice("direction", frozenset({"input", "output"}))
+    >>> direction = Choice("direction", "input output")
     >>> direction.admit("input"), direction.admit("my secret")
     ('input', 'other')
     """
 
     name: str
-    values: frozenset[str]
+    values: str
 
     def admit(self, value: object) -> str:
         """Return the value if it is one of the set, else `other`."""
-        return str(value) if isinstance(value, str) and value in self.values else OTHER
+        return value if isinstance(value, str) and value in self.values.split() else OTHER
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,6 @@ class Name:
     """
 
     name: str
-    limit: int = _MAX_NAMES
     _known: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def admit(self, value: object) -> str:
@@ -54,18 +54,13 @@ class Name:
         if not isinstance(value, str):
             return OTHER
         if value not in self._known:
-            if len(self._known) >= self.limit or not _NAME.fullmatch(value):
+            if len(self._known) >= _MAX_NAMES or not _NAME.fullmatch(value):
                 return OTHER
-            self._known.add(str(value))
-        return str(value)
+            self._known.add(value)
+        return value
 
 
 Label = Choice | Name
-
-
-def choice(name: str, values: str) -> Choice:
-    """Return a label with these values, separated by spaces."""
-    return Choice(name, frozenset(values.split()))
 
 
 PREFIX = "react_mem."
@@ -79,32 +74,26 @@ class Metric(Enum):
     GAUGE = auto()
 
 
-@dataclass(frozen=True)
 class Instrument:
-    """One instrument; its name is without the prefix, its unit as UCUM writes it, with remarks in braces."""
+    """One instrument; its name is without the prefix, its unit as UCUM writes it, with remarks in braces.
 
-    name: str
-    kind: Metric
-    unit: str
-    description: str
-    labels: tuple[Label, ...] = ()
-    buckets: tuple[float, ...] = ()
-    """The upper ends of a histogram's buckets."""
+    `buckets` are the upper ends of a histogram's buckets.
+    """
 
-
-def counter(name: str, unit: str, description: str, *labels: Label) -> Instrument:
-    """Return an instrument that adds up."""
-    return Instrument(name, Metric.COUNTER, unit, description, labels)
-
-
-def gauge(name: str, unit: str, description: str, *labels: Label) -> Instrument:
-    """Return an instrument with a current value."""
-    return Instrument(name, Metric.GAUGE, unit, description, labels)
+    def __init__(
+        self, kind: Metric, name: str, unit: str, description: str, *labels: Label, buckets: tuple[float, ...] = ()
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.unit = unit
+        self.description = description
+        self.labels = labels
+        self.buckets = buckets
 
 
-def histogram(name: str, unit: str, buckets: tuple[float, ...], description: str, *labels: Label) -> Instrument:
-    """Return an instrument for the distribution of values."""
-    return Instrument(name, Metric.HISTOGRAM, unit, description, labels, buckets)
+counter = partial(Instrument, Metric.COUNTER)
+gauge = partial(Instrument, Metric.GAUGE)
+histogram = partial(Instrument, Metric.HISTOGRAM)
 
 
 class MeasuredSpan:
@@ -123,25 +112,20 @@ _TOKENS = (50, 100, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 12
 _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1)
 _COUNTS = (0, 1, 2, 3, 5, 8, 13, 20, 40, 80)
 
-PURPOSE = choice(
-    "purpose",
-    "answer extraction summary web_search chat_summary learning consolidation planning switching",
+PURPOSE = Choice(
+    "purpose", "answer extraction summary web_search chat_summary learning consolidation planning switching"
 )
 _MODEL = Name("model")
-_DIRECTION = choice("direction", "input output")
-_INPUT = choice("input", "query documents")
-_HIT = choice("hit", "yes no")
-_CACHE = choice("cache", "question document search page")
-_LEVEL = choice("level", "1 2 3 4 5 6 7 8 9 master")
-_SECTION = choice(
-    "section",
-    "system profile web_pages memories summaries conversation working_memory question tools total",
+_DIRECTION = Choice("direction", "input output")
+_INPUT = Choice("input", "query documents")
+_HIT = Choice("hit", "yes no")
+_CACHE = Choice("cache", "question document search page")
+_LEVEL = Choice("level", "1 2 3 4 5 6 7 8 9 master")
+_SECTION = Choice(
+    "section", "system profile web_pages memories summaries conversation working_memory question tools total"
 )
-_SOURCE = Name("source")
-"""The kind of a record, from its class."""
-ERROR_TYPE = Name("error_type")
-"""The class of an exception, never its message."""
-
+_SOURCE = Name("source")  # The kind of a record, from its class
+ERROR_TYPE = Name("error_type")  # The class of an exception, never its message
 OPERATIONS = (
     MeasuredSpan("read", "Reading memory: the question's vector, the search, the database.", numbers="results missing"),
     MeasuredSpan("write", "Writing to memory.", numbers="changes"),
@@ -168,7 +152,7 @@ INSTRUMENTS = (
         "errors",
         "{error}",
         "Operations that failed, by the class of the exception.",
-        choice("operation", " ".join(operation.name for operation in OPERATIONS)),
+        Choice("operation", " ".join(operation.name for operation in OPERATIONS)),
         ERROR_TYPE,
     ),
     counter(
@@ -178,7 +162,7 @@ INSTRUMENTS = (
         "degradations",
         "{degradation}",
         "What a turn had to do without, and did.",
-        choice(
+        Choice(
             "part",
             "database vector lexical window speaker time reranker store extraction forgetting model summary "
             "web_search web_engine context switching task_graph thread quota cards",
@@ -188,58 +172,60 @@ INSTRUMENTS = (
         "quota.refused",
         "{refusal}",
         "Model calls and turns that were refused because a user had used up a quota, and turns that were not stored.",
-        choice("quota", "messages_a_day model_calls_a_day memories bytes"),
+        Choice("quota", "messages_a_day model_calls_a_day memories bytes"),
     ),
     counter("turns", "{turn}", "Turns that were answered."),
-    histogram("turn.tokens", "{token}", _TOKENS, "Tokens of one turn's answer.", _DIRECTION),
-    histogram("turn.model_calls", "{call}", _COUNTS, "Model calls of one turn's answer."),
+    histogram("turn.tokens", "{token}", "Tokens of one turn's answer.", _DIRECTION, buckets=_TOKENS),
+    histogram("turn.model_calls", "{call}", "Model calls of one turn's answer.", buckets=_COUNTS),
     counter("model.tokens", "{token}", "Tokens, as the provider counts them.", PURPOSE, _MODEL, _DIRECTION),
     counter(
         "feedback",
         "{feedback}",
         "Verdicts of users on answers, by whether they found them good, and under which key.",
-        choice("verdict", "up down withdrawn"),
-        choice("key", "user user_score thumbs correctness helpfulness"),
+        Choice("verdict", "up down withdrawn"),
+        Choice("key", "user user_score thumbs correctness helpfulness"),
     ),
     histogram(
         "user.satisfaction",
         "1",
-        (0, 1),
         "1 for an answer that a user found good, 0 for one they found bad; its mean is the share of satisfied users.",
+        buckets=(0, 1),
     ),
     histogram(
         "read.similarity",
         "1",
-        _SHARES,
         "How similar to the question a memory in the prompt is, calibrated, from 0 to 1.",
+        buckets=_SHARES,
     ),
     histogram(
         "read.relevance",
         "1",
-        _SHARES,
         "Score of a memory in the prompt as a share of that of the best of its scope.",
+        buckets=_SHARES,
     ),
-    histogram("read.results", "{memory}", _COUNTS, "Memories that one read found."),
+    histogram("read.results", "{memory}", "Memories that one read found.", buckets=_COUNTS),
     counter("retrieved", "{memory}", "Memories that were found, by what they are.", _SOURCE),
     counter("embedding.texts", "{text}", "Texts that were embedded.", _MODEL, _INPUT),
     counter("retention.removed", "{memory}", "Memories that retention removed.", _SOURCE),
     counter(
-        "extraction.changes", "{memory}", "What extraction did.", choice("change", "stored retired rejected parked")
+        "extraction.changes", "{memory}", "What extraction did.", Choice("change", "stored retired rejected parked")
     ),
-    histogram("summary.quality", "1", _SHARES, "How much of what must be in a summary is in it, from 0 to 1.", _LEVEL),
+    histogram(
+        "summary.quality", "1", "How much of what must be in a summary is in it, from 0 to 1.", _LEVEL, buckets=_SHARES
+    ),
     counter(
         "summaries",
         "{summary}",
         "Summaries that were made.",
         _LEVEL,
-        choice("outcome", "good redone flawed extractive failed"),
+        Choice("outcome", "good redone flawed extractive failed"),
     ),
     counter(
         "web_search.decisions",
         "{decision}",
         "Whether a question was taken to the web, and what decided it.",
-        choice("decided_by", "keywords model default off error"),
-        choice("searched", "yes no"),
+        Choice("decided_by", "keywords model default off error"),
+        Choice("searched", "yes no"),
     ),
     counter(
         "cache.lookups",
@@ -254,19 +240,19 @@ INSTRUMENTS = (
         "web_page.refused",
         "{page}",
         "Pages that were not read, and why.",
-        choice("reason", "address scheme size time type status empty redirects network"),
+        Choice("reason", "address scheme size time type status empty redirects network"),
     ),
-    histogram("context.tokens", "{token}", _TOKENS, "Tokens of a prompt's section.", _SECTION),
-    histogram("context.utilization", "1", _SHARES, "How much of the model's window a section takes.", _SECTION),
+    histogram("context.tokens", "{token}", "Tokens of a prompt's section.", _SECTION, buckets=_TOKENS),
+    histogram("context.utilization", "1", "How much of the model's window a section takes.", _SECTION, buckets=_SHARES),
     counter("context.dropped", "{item}", "What a prompt had no room for.", _SECTION),
     gauge(
         "breaker.open",
         "1",
         "1 while calls are held back because the last ones failed, else 0.",
-        choice("guards", "model web_engine embedder"),
+        Choice("guards", "model web_engine embedder"),
         Name("name"),
     ),
-    gauge("pool.connections", "{connection}", "Connections to the database.", choice("state", "idle used")),
+    gauge("pool.connections", "{connection}", "Connections to the database.", Choice("state", "idle used")),
     gauge("pool.limit", "{connection}", "Connections to the database, at most."),
     gauge("pool.waiting", "{request}", "Requests that wait for a connection."),
     gauge("pool.row_security", "1", "1 if the database shows a statement the rows of its owners alone, else 0."),
@@ -275,18 +261,21 @@ INSTRUMENTS = (
         "{failure}",
         "Since the start of the pool: requests that got no connection in time, connections that could not be made or "
         "were found dead.",
-        choice("failure", "requests connections lost"),
+        Choice("failure", "requests connections lost"),
     ),
     counter(
         "owner_index.reads",
         "{read}",
         "Reads of an owner's index, by what they took from the database: nothing, what changed, or all of it.",
-        choice("outcome", "hit delta load"),
+        Choice("outcome", "hit delta load"),
     ),
     counter("owner_index.evictions", "{owner}", "Indexes of owners that went for want of room."),
     gauge("owner_index.bytes", "By", "Bytes of the owners' indexes at hand."),
     gauge("owner_index.owners", "{owner}", "Owners whose indexes are at hand."),
     gauge("start_time", "s", "When this process began to count, in Unix time."),
     gauge("background.jobs", "{job}", "Items of work behind the turns that this process knows of."),
-    *(histogram(f"{one.name}.duration", "s", _SECONDS, one.description, *one.labels, ERROR_TYPE) for one in OPERATIONS),
+    *(
+        histogram(f"{one.name}.duration", "s", one.description, *one.labels, ERROR_TYPE, buckets=_SECONDS)
+        for one in OPERATIONS
+    ),
 )

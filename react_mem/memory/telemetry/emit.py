@@ -11,7 +11,7 @@ import math
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -31,19 +31,16 @@ Observed = Iterable[tuple[float, Attributes]]
 Emit = Callable[[float, Attributes], None]
 
 log = logging.getLogger(__name__)
-
-_ATTRIBUTES = {"error_type": "error.type"}
-"""Names of labels in OpenTelemetry's conventions."""
+_ATTRIBUTES = {"error_type": "error.type"}  # Names of labels in OpenTelemetry's conventions
 
 
 class _Recorder:
-    """One instrument, with its listeners."""
+    """One instrument, with its listeners by their meters."""
 
     def __init__(self, instrument: Instrument) -> None:
         self.instrument = instrument
-        self.listeners: tuple[tuple[Meter, Emit], ...] = ()
+        self.listeners: dict[Meter, Emit] = {}
         self._labels = {label.name: label for label in instrument.labels}
-        self._admitted: dict[tuple[tuple[str, object], ...], Attributes] = {}
         self._kept: dict[tuple[tuple[str, str], ...], float] = {}
         self.sources: list[Callable[[], Observed]] = []
 
@@ -55,35 +52,18 @@ class _Recorder:
             if self.instrument.kind is Metric.GAUGE:
                 # kept, because what is set once would be told once
                 self._kept[tuple(sorted(attributes.items()))] = value
-            for _, listener in self.listeners:
+            for listener in list(self.listeners.values()):
                 listener(value, attributes)
         except Exception as error:  # whatever an exporter raises
             _refuse(f"{self.instrument.name}: {type(error).__name__}")
 
     def attributes(self, labels: Mapping[str, object]) -> Attributes:
-        try:
-            return self._admitted[tuple(labels.items())]
-        except (KeyError, TypeError):
-            pass
         for name in labels.keys() - self._labels.keys():
             _refuse(f"{self.instrument.name} has no label {name!r}")
-        admitted = {
-            _ATTRIBUTES.get(name, name): label.admit(labels[name])
-            for name, label in self._labels.items()
-            if name in labels
-        }
-        # a combination with `other` in it stands for any number of values: those are looked at each time
-        if "other" not in admitted.values() and labels.keys() <= self._labels.keys():
-            self._admitted[tuple(labels.items())] = admitted
-        return admitted
+        known = ((name, label) for name, label in self._labels.items() if name in labels)
+        return {_ATTRIBUTES.get(name, name): label.admit(labels[name]) for name, label in known}
 
-    def listen(self, meter: Meter) -> None:
-        self.listeners = (*self.listeners, (meter, self._create(meter)))
-
-    def leave(self, meter: Meter) -> None:
-        self.listeners = tuple(pair for pair in self.listeners if pair[0] is not meter)
-
-    def _create(self, meter: Meter) -> Emit:
+    def create(self, meter: Meter) -> Emit:
         ours = self.instrument
         name, unit, description = PREFIX + ours.name, ours.unit, ours.description
         if ours.kind is Metric.COUNTER:
@@ -118,21 +98,16 @@ _own_tracers: list[Tracer] = []
 @contextmanager
 def listen(meters: MeterProvider | None = None, tracers: TracerProvider | None = None) -> Iterator[None]:
     """Send counts and values to `meters` too for the length of a context, and spans to `tracers` instead."""
-    meter = meters.get_meter(SCOPE) if meters else None
-    tracer = tracers.get_tracer(SCOPE) if tracers else None
-    if meter is not None:
-        for recorder in _RECORDERS.values():
-            recorder.listen(meter)
-    if tracer is not None:
-        _own_tracers.append(tracer)
-    try:
-        yield
-    finally:
-        if tracer is not None:
-            _own_tracers.remove(tracer)
-        if meter is not None:
+    with ExitStack() as heard:
+        if tracers is not None:
+            _own_tracers.append(tracer := tracers.get_tracer(SCOPE))
+            heard.callback(_own_tracers.remove, tracer)
+        if meters is not None:
+            meter = meters.get_meter(SCOPE)
             for recorder in _RECORDERS.values():
-                recorder.leave(meter)
+                recorder.listeners[meter] = recorder.create(meter)
+                heard.callback(recorder.listeners.pop, meter)
+        yield
 
 
 def count(name: str, n: int | float = 1, /, **labels: str) -> None:
@@ -233,10 +208,8 @@ def _refuse(what: str) -> None:
 
 
 _global_meter = metrics.get_meter(SCOPE)
-"""A proxy until the deployment sets a provider, which may be at any time."""
-
 for _recorder in _RECORDERS.values():
-    _recorder.listen(_global_meter)
+    _recorder.listeners[_global_meter] = _recorder.create(_global_meter)
 
 
 # The health of the connection pools of this process.
@@ -249,12 +222,8 @@ def watch_pool(pool: AsyncConnectionPool[Any]) -> None:
     _pools.add(pool)
 
 
-def _open_pools() -> list[AsyncConnectionPool[Any]]:
-    return [pool for pool in list(_pools) if not pool.closed]
-
-
 def _stats() -> list[dict[str, int]]:
-    return [pool.get_stats() for pool in _open_pools()]
+    return [pool.get_stats() for pool in list(_pools) if not pool.closed]
 
 
 def _connections() -> Iterator[tuple[float, Attributes]]:
@@ -275,4 +244,6 @@ observe("pool.connections", _connections)
 observe("pool.limit", lambda: ((stats.get("pool_max", 0), {}) for stats in _stats()))
 observe("pool.waiting", lambda: ((stats.get("requests_waiting", 0), {}) for stats in _stats()))
 observe("pool.failures", _failures)
-observe("pool.row_security", lambda: ((getattr(pool, "has_row_security", False), {}) for pool in _open_pools()))
+observe(
+    "pool.row_security", lambda: ((getattr(one, "has_row_security", 0), {}) for one in list(_pools) if not one.closed)
+)

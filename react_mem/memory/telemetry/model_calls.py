@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from react_mem.memory.telemetry.emit import count, record, span
 
+# True with the extra `prices`: steps are logged without a price otherwise
 _PRICED = find_spec("genai_prices") is not None
-"""True with the extra `prices`: steps are logged without a price otherwise."""
 
 if _PRICED:
     from genai_prices import Usage, calc_price

@@ -1,4 +1,8 @@
-"""Work items: a task for a conversation with its due time, written with the turn that makes it necessary."""
+"""Work items: a task for a conversation with its due time, written with the turn that makes it necessary, in one batch.
+
+Equal work is one item, and asking again moves its due time (debounce). A worker claims an item by a compare-and-set and
+renews the lease while it is at work; the lease of a dead worker runs out. Any number of processes may run a worker.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,9 @@ from pydantic import BaseModel, Field
 from react_mem.memory.model.namespaces import Namespace, work_namespace
 from react_mem.memory.model.records import now, record_id
 
-Kind = Literal["extract", "conclude", "maintain", "erase"]
-Place = tuple[Namespace, str]
-"""Address of an item: its namespace and its key."""
-
-_ALL = 100_000
-"""Limit above the items of any owner, which are at most three for each conversation in progress."""
+Kind = Literal["extract", "conclude", "maintain", "erase", "retain"]
+Place = tuple[Namespace, str]  # address of an item: its namespace and its key
+_ALL = 100_000  # limit above the items of any owner, which are at most three for each conversation in progress
 
 
 class Work(BaseModel, extra="ignore", frozen=True):
@@ -32,7 +33,7 @@ class Work(BaseModel, extra="ignore", frozen=True):
     Args:
         kind: `extract`: extract from the messages. `maintain`: the same for a turn that was never closed, and once the
             conversation is quiet, conclude it and reflect. `conclude`: do so now. `erase`: erase hidden memories that
-            are due.
+            are due. `retain`: a round of retention, of no owner.
         session: The conversation; of hidden memories, the wish.
         due_at: When it is due; while leased, the end of the lease.
         lease_by: The worker that has it.

@@ -43,11 +43,8 @@ from react_mem.memory.write.when import resolve
 
 # Conversation up to a tool call, with the provenance of each text.
 
-_TURNS = 3
-"""Turns looked at, the current one included."""
-
-_PAGES = "<web_pages>"
-"""Mark of searched web pages in the prompt."""
+_TURNS = 3  # turns looked at, the current one included
+_PAGES = "<web_pages>"  # mark of searched web pages in the prompt
 
 
 @dataclass(frozen=True)
@@ -106,11 +103,8 @@ def _is_shown(message: BaseMessage) -> bool:
 _CLEAR = 0.8
 """Shared words, as F1, from which a description means a fact: "the fact that I am allergic to peanuts" has 0.8."""
 
-_APART = 0.25
-"""Margin to the next fact: one word of four."""
-
-_CUT = 40
-"""Characters from which the shown beginning of a long fact stands for all of it."""
+_APART = 0.25  # margin to the next fact: one word of four
+_CUT = 40  # characters from which the shown beginning of a long fact stands for all of it
 
 
 def meant_facts(what: str, facts: Sequence[Fact]) -> list[Fact]:
@@ -176,10 +170,6 @@ class ToolMemory:
     """One user's memory, in the turn of a tool call.
 
     Args:
-        memory: The facade.
-        user_id: The owner.
-        session_id: The conversation.
-        agent_id: The agent.
         heard: The texts of the conversation so far.
     """
 
@@ -194,9 +184,6 @@ class ToolMemory:
         """Return the memory for a call of a tool.
 
         Args:
-            memory: The facade.
-            identity: The owner and the conversation.
-            agent_id: The agent.
             state: The agent's state, with the messages of the thread.
         """
         heard = await asyncio.to_thread(Heard.of, state, identity.session_id)
@@ -209,9 +196,6 @@ class ToolMemory:
         The rest of its conversation is unknown here, so it counts as tainted.
 
         Args:
-            memory: The facade.
-            identity: The user of the agent.
-            agent_id: The agent.
             said: The message, word for word.
         """
         said = storable(said)
@@ -252,14 +236,7 @@ class ToolMemory:
         )
 
     async def record(self, goal: str, outcome: str, steps: Sequence[str], lessons: Sequence[str]) -> bool:
-        """Record an episode; return true if this conversation supports it.
-
-        Args:
-            goal: The goal.
-            outcome: The outcome.
-            steps: The key steps.
-            lessons: The lessons.
-        """
+        """Record an episode; return true if this conversation supports it."""
         draft = EpisodeDraft(goal=goal, outcome=outcome, steps=tuple(steps), lessons=tuple(lessons))
         held = await asyncio.to_thread(hold_episode, draft, self.heard.said, self.heard.observed, [now()])
         if held is None:
@@ -299,9 +276,6 @@ class ToolMemory:
     async def forget_one(self, id_: str) -> Erased | None:
         """Forget a record of the user by its id, as `forget` does.
 
-        Args:
-            id_: The record.
-
         Returns:
             The forgotten record; None if something other than the user may have asked for it.
 
@@ -318,7 +292,6 @@ class ToolMemory:
         """Replace a fact by a statement of the user in this conversation.
 
         Args:
-            id_: The fact.
             text: The new fact, in the model's words.
 
         Returns:
@@ -344,11 +317,7 @@ class ToolMemory:
         return Erased(receipt, [*texts, *said, *filter(None, [what])], hides is not None)
 
     async def forget_asked(self, messages: Sequence[BaseMessage]) -> list[Forgotten]:
-        """Carry out the requests to forget in the user's last message, and return the outcome of each.
-
-        Args:
-            messages: The thread.
-        """
+        """Carry out the requests to forget in the user's last message, and return the outcome of each."""
         said = [message for message in messages if is_users(message)]
         done = []
         for sentence in await asyncio.to_thread(lambda: sentences(_own(said[-1])[:_FORGET_CHARS])) if said else []:

@@ -253,11 +253,8 @@ def _latest(dated: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 # Expansion of a summary into its sources, level by level, down to the messages.
 
-MIN_PREFIX = 6
-"""Characters of an id that tell the dozen summaries of one chain apart."""
-
-_MAX_DEPTH = 12
-"""Most levels, messages and master included, and one to spare."""
+MIN_PREFIX = 6  # characters of an id that tell the dozen summaries of one chain apart
+_MAX_DEPTH = 12  # most levels, messages and master included, and one to spare
 
 
 @dataclass(frozen=True)

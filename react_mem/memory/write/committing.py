@@ -145,11 +145,8 @@ def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_
 
 # Marks that an extraction sets on messages: what stands from now on, or no longer, and words to find them by.
 
-_SAYS = 0.5
-"""Share of an instruction's words in a fact that says the same."""
-
-_MOST_WORDS = 24
-"""Most keywords that one extraction adds to a message: those of two facts."""
+_SAYS = 0.5  # share of an instruction's words in a fact that says the same
+_MOST_WORDS = 24  # most keywords that one extraction adds to a message: those of two facts
 
 
 async def marked(session: Session, extraction: Extraction, facts: Sequence[Fact]) -> list[Change]:
@@ -192,7 +189,7 @@ async def commit(
     user_id, stamp = session.user_id, session.stamp()
     # what is drawn from a message before the turn was said then, and not now
     said = {message.id: message for message in shown}
-    read = {message.id for message in messages}
+    read = {message.id for message in messages} if session.memory.policy.extracts else set[str]()
     unread = await asyncio.to_thread(unread_facts, extraction.unread, messages, stamp)
     more = await _more_said(unread, messages)
     # what is put in these words, beside its own, is said again
@@ -226,21 +223,6 @@ async def commit(
     report = await transact(session.memory.store, user_id, step)
     # it is no longer believed; now it goes for good
     return report + TurnReport(problem=await grant_wishes(session.memory.store, user_id)) if wished else report
-
-
-async def commit_telling(claim: ClaimedTurns, messages: Sequence[Message], told: Extraction) -> TurnReport:
-    """Write the episode and the summary of turns but no facts, and delete their notes."""
-    session, user_id = claim.session, claim.session.user_id
-    stamp = session.stamp()
-
-    async def step() -> tuple[TurnReport, list[Change]]:
-        mine = await claim.still_mine()
-        if len(mine) < len(claim.due):
-            return TurnReport(calls=told.calls, waiting=len(mine)), given_back(user_id, mine, None)
-        changes = await _told(session, told, mine, messages, stamp, ())
-        return TurnReport(calls=told.calls), [*changes, *done_with(user_id, mine)]
-
-    return await transact(session.memory.store, user_id, step)
 
 
 async def settled(

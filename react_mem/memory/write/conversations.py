@@ -28,20 +28,13 @@ from react_mem.memory.write.drawing import ask, says_nothing, told_of, transcrip
 from react_mem.memory.write.session import TurnReport, grant_wishes, wish_changes
 from react_mem.memory.write.turns import Turns
 
-MAX_MESSAGES = 80
-"""Messages shown to the model at a time: as many as an extraction takes."""
-
+MAX_MESSAGES = 80  # messages shown to the model at a time: as many as an extraction takes
 _OVERLAP = 2
 """Messages of context before the first one read in a window: "yes, exactly" says nothing without the question."""
 
-_MAX_OPEN = 30
-"""Most statements read in a window: of more, an extraction might leave some out."""
-
-_ENDS = 10
-"""Links at each end of the chain before the last window."""
-
-_CALLS = 5
-"""Windows a run: however long a conversation is, the owner's other work waits for a few minutes at most."""
+_MAX_OPEN = 30  # most statements read in a window: of more, an extraction might leave some out
+_ENDS = 10  # links at each end of the chain before the last window
+_CALLS = 5  # windows a run: however long a conversation is, the owner's other work waits for a few minutes at most
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,7 @@ from react_mem.memory.model.interface import Memory, MemoryQuery, MemoryResults,
 
 LOOKUP_ENV = "REACT_MEM_CUSTOMER_LOOKUP"
 
-MAX_VALUE_CHARS = 300
-"""Limit of one value: a complete address has half of that."""
-
+MAX_VALUE_CHARS = 300  # limit of one value: a complete address has half of that
 log = logging.getLogger(__name__)
 
 
@@ -55,8 +53,6 @@ class Customer(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True
     """Customer; unknown fields are empty.
 
     Args:
-        email: The e-mail address.
-        address: The home or delivery address.
         form_of_address: The form of address, such as `anh`, `chị` or `Dr.`.
     """
 
@@ -100,7 +96,10 @@ async def find_customer(
                 looked_up = await _look_up(path, user_id, conversation_id)
         except Exception as error:  # it is the deployment's: anything may go wrong in it
             log.warning("the customer lookup %s failed: %s", path, type(error).__name__)
-            problems = (f"the customer lookup failed: {_cause(error)}",)
+            # what it says may hold somebody's data
+            cause = "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
+            cause = str(error) if isinstance(error, CustomerLookupError) else cause
+            problems = (f"the customer lookup failed: {cause}",)
         else:
             problems = looked_up.problems
             if looked_up.customer is not None or memory is None:
@@ -192,13 +191,6 @@ async def _look_up(path: str, identity: str, conversation_id: str) -> FoundCusto
         fields = ", ".join(Customer.model_fields)
         problems = (f"the customer lookup returned a row with no column of a customer; name them {fields}",)
     return FoundCustomer(customer if customer.known else None, answered=True, problems=problems)
-
-
-def _cause(error: Exception) -> str:
-    if isinstance(error, CustomerLookupError):
-        return str(error)
-    # what it says may hold somebody's data
-    return "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
 
 
 def _folded(name: str) -> str:

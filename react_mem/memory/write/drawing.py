@@ -31,7 +31,7 @@ from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
 from react_mem.memory.write.chain import join
-from react_mem.memory.write.committing import commit, commit_telling, keep_verbatim, kept_at_once, own_statements_in
+from react_mem.memory.write.committing import commit, keep_verbatim, kept_at_once, own_statements_in
 from react_mem.memory.write.session import ClaimedTurns, Session, TurnReport, in_short, waiting
 from react_mem.memory.write.when import zone_of
 
@@ -53,20 +53,7 @@ async def draw(claim: ClaimedTurns) -> TurnReport:
         if not session.memory.policy.sums_up or (session.extractor is not None and says_nothing(messages)):
             await claim.finish()
             return TurnReport(chain=chain)
-        if not session.memory.policy.extracts:
-            return replace(await _sum_up(claim, messages), chain=chain)
-        if session.extractor is None:
-            return replace(await keep_verbatim(claim, messages), chain=chain)
-        try:
-            said = [message.text for message in messages if message.role == "user"]
-            related = await related_facts(session.memory.store, session.user_id, said)
-            shown = await _shown(claim, messages)
-            extraction = await ask(session, _turns_of(claim.due, shown, messages), related)
-        except ExtractionError as error:
-            log.warning("extraction failed, the user's statements are kept word for word: %s", error)
-            telemetry.count("degradations", part="extraction")
-            return await keep_verbatim(claim, messages, error)
-        return replace(await commit(claim, messages, shown, extraction, related), chain=chain)
+        return replace(await _read(claim, messages), chain=chain)
     except asyncio.CancelledError:
         # a newer turn takes over: it must not wait until the claim runs out
         await asyncio.shield(claim.release())
@@ -86,19 +73,29 @@ def says_nothing(messages: Sequence[Message]) -> bool:
     return bool(theirs) and not any(theirs)
 
 
-async def _sum_up(claim: ClaimedTurns, messages: Sequence[Message]) -> TurnReport:
-    """Summarise turns whose facts the agent's tools store; a failing model is asked again later."""
-    if claim.session.extractor is None:
-        return await commit_telling(claim, messages, await asyncio.to_thread(told_of, messages))
-    shown = await _shown(claim, messages)
+async def _read(claim: ClaimedTurns, messages: Sequence[Message]) -> TurnReport:
+    """Write what turns say; a failing model is asked again later, and what was said is kept meanwhile."""
+    session, extracts = claim.session, claim.session.memory.policy.extracts
+    if session.extractor is None:
+        if extracts:
+            return await keep_verbatim(claim, messages)
+        return await commit(claim, messages, (), await asyncio.to_thread(told_of, messages), ())
     try:
-        extraction = await ask(claim.session, _turns_of(claim.due, shown, messages))
+        said = [message.text for message in messages if message.role == "user"]
+        related = await related_facts(session.memory.store, session.user_id, said) if extracts else []
+        shown = await _shown(claim, messages)
+        extraction = await ask(session, _turns_of(claim.due, shown, messages), related)
     except ExtractionError as error:
-        log.warning("a turn could not be summed up, which is tried again: %s", error)
+        log.warning("extraction failed, the user's statements are kept word for word: %s", error)
         telemetry.count("degradations", part="extraction")
+        if extracts:
+            return await keep_verbatim(claim, messages, error)
         await claim.release(error)
         return TurnReport(waiting=len(claim.due), problem=in_short(error))
-    return await commit_telling(claim, messages, extraction)
+    if not extracts:
+        # the agent's tools store the facts
+        extraction = Extraction(episode=extraction.episode, summary=extraction.summary, calls=extraction.calls)
+    return await commit(claim, messages, shown, extraction, related)
 
 
 async def ask(session: Session, transcript: Sequence[TranscriptMessage], related: Sequence[Fact] = ()) -> Extraction:
@@ -243,8 +240,7 @@ async def _shown(claim: ClaimedTurns, messages: Sequence[Message]) -> list[Messa
 NEIGHBOURS = 20
 """Facts shown to the model, so that it updates them instead of adding: half near in meaning, half sharing words."""
 
-_SECONDS = 10.0
-"""Timeout of the embedder, after which facts are found by words alone."""
+_SECONDS = 10.0  # timeout of the embedder, after which facts are found by words alone
 
 
 async def related_facts(store: BaseStore, user_id: str, said: Sequence[str]) -> list[Fact]:
@@ -288,8 +284,7 @@ def _in_turn(found: Iterable[Sequence[Item]]) -> list[Item]:
 # Extractive account of turns: sentences that were said, word for word, where no model tells of them.
 
 _MAX_SUMMARY = 500
-_MAX_GOAL = 300
-"""Character limits, as for a model's (`write.extraction.checks`)."""
+_MAX_GOAL = 300  # character limits, as for a model's (`write.extraction.checks`)
 
 
 def told_of(messages: Sequence[Message], *, whole: bool = False) -> Extraction:

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -22,9 +21,7 @@ from react_mem.memory.branches.tree import (
     branch_key,
     following,
     has_thread,
-    known_tip,
     left_behind,
-    note_tip,
     part_of,
     put_tip,
     put_trunk,
@@ -57,18 +54,10 @@ from react_mem.memory.model.records import Fact, Message, Summary, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.profile import merged_field, split_fields, values_of, with_text
 from react_mem.memory.store.owned import WHOLE, everything, set_aside
-from react_mem.memory.store.transactions import Guard, transact
+from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import MASTER
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Reached:
-    """Position of a conversation after a turn, as writes; if it is forked, it may have left a branch behind."""
-
-    forked: bool = False
-    marks: Sequence[Change] = ()
 
 
 @dataclass(frozen=True)
@@ -94,11 +83,11 @@ class BranchesOf:
             since: The id of the last message in memory at this point of the thread.
             found: The results of a read, with the record of memory's last message.
             config: The run's config, which tells a thread forked at its beginning from a new one.
-            blocking: True outside of an event loop.
         """
         tip, last = found.tip, self._record(since)
         there = since is None or any(message.id == since for message in reversed(thread))
-        beside = [item for item in found if item.scope is MemoryScope.DIALOG and self._asks(item.payload)]
+        asking = {"session_id": self.session_id, "role": "user"}
+        beside = [i for i in found if i.scope is MemoryScope.DIALOG and asking.items() <= i.payload.items()]
         if there and tip in ("", last) and not beside:
             return False
         shown = self._said(thread)
@@ -115,18 +104,11 @@ class BranchesOf:
             return has_thread(config) and await self._leave_unanswered(tip, shown)
         return await self._begin_anew(shown)
 
-    def _asks(self, payload: Mapping[str, Any]) -> bool:
-        return payload.get("session_id") == self.session_id and payload.get("role") == "user"
-
     def _record(self, since: str | None) -> str:
         return record_named(self.session_id, since) if since else ""
 
     def _said(self, thread: Sequence[BaseMessage]) -> list[str]:
         return [message_record_id(self.session_id, message) for message in thread if is_said(message)]
-
-    def note(self, tip: str | None) -> None:
-        """Cache the tip that was read or written; None drops it."""
-        note_tip(self.store, self.user_id, self.session_id, tip)
 
     def linked(
         self, records: Sequence[Message], new: Sequence[Message], since: str | None, *, found: bool
@@ -142,30 +124,8 @@ class BranchesOf:
                 before = record.id
         return noted
 
-    def expected(
-        self, earlier: Sequence[BaseMessage], asked: Sequence[BaseMessage], tip: str, since: str | None
-    ) -> tuple[Reached, Guard] | None:
-        """Return the position after a turn, with its guard, if nobody has written since this process last looked.
-
-        Reads nothing; the write checks. None if it is unknown, or if the turn may have left a branch.
-
-        Args:
-            earlier: The thread's messages before the turn.
-            asked: The thread's messages before the question.
-            tip: The record of the turn's last message.
-            since: The id of the last message in memory.
-        """
-        known = known_tip(self.store, self.user_id, self.session_id)
-        if known is None:
-            return None
-        before = next((message_record_id(self.session_id, one) for one in reversed(asked) if is_said(one)), "")
-        if known and known not in (before, self._record(since)):
-            return None
-        held = Guard(meta_namespace(self.user_id), branch_key(self.session_id), {"tip": known} if known else None)
-        return Reached(False, self._marks(known, earlier, tip)), held
-
-    async def reached(self, earlier: Sequence[BaseMessage], tip: str, since: str | None) -> Reached:
-        """Return the position after a turn. Args: see `expected`.
+    async def reached(self, earlier: Sequence[BaseMessage], tip: str, since: str | None) -> tuple[bool, list[Change]]:
+        """Return true if a turn has forked its conversation, perhaps left a branch, and the writes of its position.
 
         A regenerated answer shows its fork here, when it is stored: its question was not read again.
         """
@@ -176,14 +136,11 @@ class BranchesOf:
         ]
         found = [item if isinstance(item, Item) else None for item in await self.store.abatch(asked)]
         known, question = tip_of(found[0]), found[1].value.get("after", "") if found[1] else ""
-        return Reached(bool(known) and known not in (last, question), self._marks(known, earlier, tip))
-
-    def _marks(self, known: str, earlier: Sequence[BaseMessage], tip: str) -> list[Change]:
         marks = [put_tip(self.user_id, self.session_id, tip)]
         # a copy of a thread, or one from before memory noted what follows on what; a long one is gone through once only
         if before := self._said([] if known else earlier):
             marks.append(put_trunk(self.user_id, self.session_id, [start_of(self.session_id, before[0]), *before]))
-        return marks
+        return bool(known) and known not in (last, question), marks
 
     async def follow(self, tip: str | None = None, shown: Collection[str] = ()) -> bool:
         """Follow a branch of the conversation and leave the others; return true if anything changed.

@@ -30,14 +30,9 @@ from react_mem.memory.language.statements import (
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.write.extraction.proposal import are_linked, is_borne_out, without_user
 
-_ANSWER_WORDS = 4
-"""Least words of a message that says something without its question."""
-
-_STATING_WORDS = 3
-"""Least words of a reply that may state something by itself."""
-
-_READ = 8_000
-"""Characters read at either end of a message: comments on a long text stand before or behind it."""
+_ANSWER_WORDS = 4  # least words of a message that says something without its question
+_STATING_WORDS = 3  # least words of a reply that may state something by itself
+_READ = 8_000  # characters read at either end of a message: comments on a long text stand before or behind it
 
 
 @dataclass(frozen=True)
@@ -231,8 +226,7 @@ def _is_asked(wording: str, reply: str, assistant: Sequence[str], before: Sequen
     return len(novel) <= 1 and (len(left) <= 1 or (not novel and len(telling) - len(left) >= _COVERED))
 
 
-_COVERED = 2
-"""Words of a question in an answer to a part of it, in an unknown language."""
+_COVERED = 2  # words of a question in an answer to a part of it, in an unknown language
 
 
 def _resembles(word: str, other: str) -> bool:
@@ -240,8 +234,7 @@ def _resembles(word: str, other: str) -> bool:
     return one[:_ALIKE] == two[:_ALIKE] or one.endswith(two) or two.endswith(one)
 
 
-_ALIKE = 3
-"""Least letters in common between forms of a word."""
+_ALIKE = 3  # least letters in common between forms of a word
 
 
 def _own(message: str) -> str:

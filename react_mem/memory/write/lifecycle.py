@@ -62,8 +62,6 @@ class AgentMemory:
     """Memory of one agent, for all its users.
 
     Args:
-        agent_id: The agent.
-        policy: The policy of reads and writes.
         extractor: The extractor of facts; None keeps the user's statements verbatim.
         summariser: The summariser of conversations; by default without a model.
     """
@@ -84,8 +82,6 @@ class AgentMemory:
         """Return the memory of an agent with models. Reads files: not for an event loop.
 
         Args:
-            agent_id: The agent.
-            policy: The policy of reads and writes.
             models: The model for extraction, then its fallbacks; none if the agent's model cannot fill in a schema.
             summarise_with: The models for summaries, in order; by default those of extraction. Without any, sentences
                 are quoted.
@@ -119,7 +115,6 @@ class Recalled:
     """Memories recalled for a question.
 
     Args:
-        results: The memories.
         read: True if memory answered, if only with the last known memories; else nothing is known of the user.
         stored: True if the question is durable, so that messages left out of the prompt can be recalled later.
     """
@@ -134,9 +129,6 @@ class TurnMemory:
     """Memory of one turn of an agent, or of one run of a node with hooks.
 
     Args:
-        agent: The agent's memory.
-        runtime: The runtime of the current node.
-        config: The config of the current node.
         tell: Receiver of the `memory` events.
         identity: The user and the conversation; None for an anonymous run.
         node: The name of the node with hooks; empty for a turn of an agent.
@@ -166,8 +158,6 @@ class TurnMemory:
         """Return the memory of the turn of the current node, for the run's owner.
 
         Args:
-            agent: The agent's memory.
-            runtime: The runtime of the node.
             tell: Receiver of the events; by default the run's custom stream.
             node: The name of the node with hooks.
             blocking: True outside of an event loop.
@@ -187,8 +177,7 @@ class TurnMemory:
     @property
     def metering(self) -> Metering:
         """Metering of the run's quotas."""
-        user_id = self.identity.user_id if self.identity is not None else None
-        return Metering(self.agent.policy, self.runtime.store, user_id, self.run_id, self.tell)
+        return Metering.of(self.agent.policy, self.runtime, self.tell)
 
     @property
     def run_id(self) -> str:
@@ -250,9 +239,7 @@ class TurnMemory:
         )
         if isinstance(results, BaseException):
             raise results
-        turns.branches.note(results.tip)
         if await turns.branches.follow_thread(thread, since, results, self.config, blocking=self.blocking):
-            turns.branches.note(None)
             results = await turns.memory.read(query)
         return results, opened
 
@@ -268,9 +255,6 @@ class TurnMemory:
         """Assemble the context of the turn and send its event; without memory the model is told so.
 
         Args:
-            frame: The frame to fit into.
-            recalled: The recalled memories.
-            pages: The web pages.
             favoured: The scopes that the question asks for.
             limited: True if other scopes show only their best.
         """
@@ -325,7 +309,6 @@ class TurnMemory:
         """Store the turn, and extract from it now if the policy says so; else a worker does.
 
         Args:
-            turns: The user's turns.
             storing: The write, such as `turns.close(...)`, awaited here: its failure degrades the turn.
 
         Returns:

@@ -46,8 +46,6 @@ class Metering:
     """Metering of one run.
 
     Args:
-        policy: The agent's policy, with the quotas.
-        store: The store of the counts.
         user_id: The owner; None for nobody, who is not counted.
         run_id: The run; empty if it is unknown.
         tell: Receiver of the `memory` events.
@@ -60,12 +58,14 @@ class Metering:
     tell: Callable[[dict[str, Any]], None]
 
     @classmethod
-    def of(cls, policy: MemoryPolicy, runtime: Runtime[Any]) -> Self:
-        """Return the metering of the current node's run."""
+    def of(
+        cls, policy: MemoryPolicy, runtime: Runtime[Any], tell: Callable[[dict[str, Any]], None] | None = None
+    ) -> Self:
+        """Return the metering of the current node's run; its stream is told unless `tell` is given."""
         identity, info = identify(runtime, get_config()), runtime.execution_info
         run_id = str(info.run_id or "") if info is not None else ""
         user_id = identity.user_id if identity is not None else None
-        return cls(policy, runtime.store, user_id, run_id, runtime.stream_writer)
+        return cls(policy, runtime.store, user_id, run_id, tell or runtime.stream_writer)
 
     async def admit(self) -> None:
         """Count the run's message before anything of it is read, stored or asked.

@@ -41,11 +41,8 @@ from react_mem.memory.work.items import Work, announce, put_work
 from react_mem.memory.write.committing import kept_at_once
 from react_mem.memory.write.session import Session
 
-REMEMBERED = "remembered"
-"""Name of the conversation."""
-
-_SOURCES = 100
-"""Latest sources of a fact that are searched for a message of this conversation."""
+REMEMBERED = "remembered"  # name of the conversation
+_SOURCES = 100  # latest sources of a fact that are searched for a message of this conversation
 
 
 @dataclass(frozen=True)
@@ -108,8 +105,12 @@ async def remember(
         kept = message.model_copy(update={"turn": await _next_turn(memory, user_id)})
         borne: dict[str, Fact] = {}
         for one, fact in again.items():
-            there_now = {**stored, **borne}
-            borne |= _borne_out(there_now[fact.id], one, kept, there_now)
+            there_now, at = {**stored, **borne}, kept.created_at
+            operation = Operation("new", one, about=fact.about, source_ids=(kept.id,))
+            said_now = to_fact(operation, said_at=at, at=at, session_id=REMEMBERED, agent_id=agent_id)
+            # who has read it before has read it now
+            said_now = said_now.model_copy(update={"verbatim": fact.verbatim})
+            borne |= stated(there_now, there_now[fact.id], said_now)
         changes = await fact_changes(memory.store, user_id, list(borne.values())) if borne else []
         stored |= borne
         if whom == "user":
@@ -172,15 +173,6 @@ async def _told_to_do(memory: MemoryFacade, user_id: str, wish: str) -> tuple[Me
         return (said[-1] if said else None), []
     again = said[-1].model_copy(update={"created_at": now()})
     return again, [put(user_id, again)]
-
-
-def _borne_out(fact: Fact, statement: str, message: Message, stored: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Return the facts that change, by id, when a message repeats a believed fact."""
-    operation = Operation("new", statement, about=fact.about, source_ids=(message.id,))
-    at = message.created_at
-    again = to_fact(operation, said_at=at, at=at, session_id=REMEMBERED, agent_id=message.agent_id)
-    # who has read it before has read it now
-    return stated(stored, fact, again.model_copy(update={"verbatim": fact.verbatim}))
 
 
 async def _next_turn(memory: MemoryFacade, user_id: str) -> int:

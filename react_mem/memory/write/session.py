@@ -46,7 +46,6 @@ class TurnReport:
 
     Args:
         problem: Notice of a problem to the user; else empty.
-        summarised: Summaries written.
         emptied: True if nothing of the conversation waits for the agent any more.
         unfinished: True if a conversation is to be continued at once: one run concludes only so much of it.
         chain: The conversation's chain after one extraction, if known.
@@ -162,23 +161,13 @@ async def grant_wishes(store: BaseStore, user_id: str, found: Sequence[SearchIte
 
 # Claims of waiting turns: one worker at a time, backoff while a model is down, and a limit of failures.
 
-_FIRST_RETRY = 15.0
-_LAST_RETRY = 3600.0
-"""Bounds in seconds of the exponential backoff after a model's outage."""
-
+_FIRST_RETRY, _LAST_RETRY = 15.0, 3600.0  # seconds: bounds of the backoff after a model's outage, doubling
 _MAX_DOUBLINGS = 10
 
-_BATCH = 8
-"""Most turns in one model call: what fits a small model's window."""
-
-_CLAIM_MARGIN = 30.0
-"""Seconds by which a claim outlives the model call's timeout: reading and writing take far less."""
-
-_AT_ONCE = 20
-"""Unread statements queued at a time: a year of them is worked off a few with each turn."""
-
-_MAX_NOTE = 600
-"""Characters of a message in its note."""
+_BATCH = 8  # most turns in one model call: what fits a small model's window
+_CLAIM_MARGIN = 30.0  # seconds by which a claim outlives the model call's timeout: reading and writing take far less
+_AT_ONCE = 20  # unread statements queued at a time: a year of them is worked off a few with each turn
+_MAX_NOTE = 600  # characters of a message in its note
 
 
 def next_due(turn: PendingTurn, at: datetime) -> datetime | None:

@@ -38,9 +38,6 @@ ToldRole = Literal["user", "assistant"]
 def words_key(text: str) -> str:
     r"""Return a hash of words without white space: line breaks may differ between transmissions.
 
-    Args:
-        text: The words.
-
     >>> words_key("I live in Hue.") == words_key("I live\nin Hue. ")
     True
     """
@@ -48,13 +45,7 @@ def words_key(text: str) -> str:
 
 
 def placed_name(place: int, role: ToldRole, key: str) -> str:
-    """Return an id for a message without one.
-
-    Args:
-        place: Its index in the conversation.
-        role: Its author.
-        key: The hash of its words.
-    """
+    """Return an id for a message without one."""
     return f"{place}-{role}-{key}"
 
 
@@ -63,8 +54,6 @@ def placed_thread(place: int, latest: Iterable[tuple[int, AnyMessage]], new: Seq
 
     Args:
         place: The index of the first new message.
-        latest: The known messages before it, with their indices.
-        new: The new messages.
     """
     # nobody said those that stand for what is not at hand
     nobody = SystemMessage("")
@@ -77,8 +66,7 @@ def placed_thread(place: int, latest: Iterable[tuple[int, AnyMessage]], new: Seq
 _SHOWN_BEFORE = 4
 """Messages of context passed on with a turn: a "yes" needs its question."""
 
-_SURE = 2
-"""Messages in a row that count as a repetition in any position; a single one may well be said again."""
+_SURE = 2  # messages in a row that count as a repetition in any position; a single one may well be said again
 
 
 @dataclass(frozen=True)

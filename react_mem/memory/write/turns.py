@@ -44,13 +44,12 @@ from react_mem.memory.model.records import Message, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.rights.unsaid import TurnUnsaid, read_forgotten
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, limit_of
-from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.work.items import Kind, Work, announce, put_work, worker_name
 from react_mem.memory.write.chain import fold
 from react_mem.memory.write.drawing import draw, draw_at_once
-from react_mem.memory.write.following import Reached
 from react_mem.memory.write.session import ClaimedTurns, Session, TurnReport, claim, grant_wishes, offer_unread
 
 # Durable storage of a turn: its messages, a note for its extraction, and the work, in one batch.
@@ -62,12 +61,8 @@ _MAX_STEP = 500
 _MAX_STEPS = 20
 """Limits of the agent's steps in a note: characters of each, and the number of the latest; the thread has all."""
 
-_MAX_NOTE = 600
-"""Characters of the user's words in a note."""
-
-END_CONVERSATION = "end_conversation"
-"""Tool with which an agent ends a conversation."""
-
+_MAX_NOTE = 600  # characters of the user's words in a note
+END_CONVERSATION = "end_conversation"  # tool with which an agent ends a conversation
 AgentStep = Mapping[str, Any]
 
 log = logging.getLogger(__name__)
@@ -98,9 +93,10 @@ class TurnToStore:
         since: str | None,
         steps: Sequence[AgentStep] = (),
         heard: Sequence[Origin] = (),
+        noted: Mapping[str, Any] | None = None,
         **about: Any,
     ) -> TurnToStore:
-        """Return the new part of a thread."""
+        """Return the new part of a thread, its answer with the fields of `noted`."""
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), first)
         start = min(first, asked)
@@ -112,6 +108,8 @@ class TurnToStore:
         # what the agent was told to forget in it does not come back with the turn
         unsaid = TurnUnsaid(thread[asked:])
         records, steps = unsaid.messages(records), unsaid.steps(steps)
+        if noted and records and records[-1].role == "assistant":
+            records = [*records[:-1], records[-1].model_copy(update=dict(noted))]
         new = [record for record in records if record.turn >= first and record.content]
         return cls(session, thread, since, first, asked, records, new, steps, **about)
 
@@ -122,21 +120,24 @@ class TurnToStore:
         extended: its id says which messages it names, and the note of a continued turn replaces the one before. Raises
         `MemoryFull` if there is no room; the thread keeps the messages, and a later turn stores them once there is.
         """
-        session = self.session
+        session, store = self.session, self.session.memory.store
         # what is asked is there already: its answer goes with it
         answers = self.ends and self.first > self.asked
         if self.new and not answers:
-            await make_room(session.memory.store, session.user_id, session.memory.policy.quotas, self.new)
-        works, stored = self.works, self
-        if self.new:
-            stored = await self._written(works)
+            await make_room(store, session.user_id, session.memory.policy.quotas, self.new)
+        works, guarded = self.works, len(self.new) == 1 and capabilities(store).guards
+        # as after a crash, it may be there
+        turn = self if guarded or not self.new else await self._unknown()
+        if turn.new:
+            turn = await turn.referring()
+            await turn._write(works, guarded=guarded)
         elif self.ends:
             # without an answer to keep, as where the runtime spoke in the model's place, what was asked is read
             await session.memory.apply([put_work(session.user_id, work) for work in works])
-        if not (stored.new or self.ends):
+        else:
             return ""
         announce(session.user_id, works)
-        return stored.not_kept
+        return turn.not_kept
 
     async def referring(self) -> TurnToStore:
         """Store the media of the new messages, and return the turn with references to them."""
@@ -158,15 +159,6 @@ class TurnToStore:
         log.warning("%s", problem)
         return problem
 
-    def answered_with(self, noted: Mapping[str, Any]) -> TurnToStore:
-        """Return the turn with fields added to its answer, if it has one."""
-        answer = self.records[-1] if self.records else None
-        if answer is None or answer.role != "assistant":
-            return self
-        after = answer.model_copy(update=dict(noted))
-        new = [after if record.id == after.id else record for record in self.new]
-        return replace(self, records=[*self.records[:-1], after], new=new)
-
     @property
     def works(self) -> list[Work]:
         """Work of this conversation with its due times; repeated messages add no work."""
@@ -185,9 +177,12 @@ class TurnToStore:
             for kind, seconds in waits.items()
         ]
 
-    def changes(self, works: Sequence[Work], reached: Reached) -> list[Change]:
-        """Return the writes, for a position after the turn."""
+    async def _write(self, works: Sequence[Work], *, guarded: bool) -> None:
         session, user_id, records = self.session, self.session.user_id, self.records
+        forked, marks = False, list[Change]()
+        if self.ends:
+            earlier = self.thread[: min(self.first, self.asked)]
+            forked, marks = await session.branches.reached(earlier, records[-1].id, self.since)
         new = session.branches.linked(records, self.new, self.since, found=self.since is None or self.first > 0)
         said = (message for message in reversed(self.thread[: min(self.first, self.asked)]) if is_said(message))
         before = [message_record_id(session.session_id, message) for message in islice(said, _CONTEXT)]
@@ -201,55 +196,31 @@ class TurnToStore:
             source_ids=tuple(ids),
             task_steps=self.task_steps,
             context_ids=tuple(reversed(before)),
-            forked=reached.forked,
+            forked=forked,
             snapshot=self.snapshot,
         )
         # one note a turn: that of the question, or of what was answered so far, is part of this one
         asking = sum(record.turn <= self.asked for record in records)
         where = {"session_id": session.session_id, "agent_id": session.agent_id}
         turn_id = message_record_id(session.session_id, self.thread[self.asked])
-        return [
+        changes = [
             *(put_work(user_id, work) for work in works),
             # found by their words from now on: to embed a long answer takes up to a second, which nobody is to wait for
             *(put_unembedded(user_id, record) for record in new),
             put(user_id, note),
-            *reached.marks,
+            *marks,
             *(delete(user_id, PENDING, PENDING.id(*ids[:end])) for end in range(asking, len(ids))),
             *session.memory.experience.logged(user_id, self.steps, **where, turn_id=turn_id, task_type=self.task_type),
             put(user_id, session.conversation(ended=False)),
             *speaker_changes(session.memory.store, user_id, new),
         ]
-
-    async def _written(self, works: Sequence[Work]) -> TurnToStore:
-        """Write the turn in one batch, guarded if the store can, and return it without messages that were there."""
-        session, branches, can = self.session, self.session.branches, capabilities(self.session.memory.store)
-        earlier = self.thread[: min(self.first, self.asked)]
-        guarded = len(self.new) == 1 and can.guards
-        # as after a crash, it may be there
-        turn = await (self if guarded else await self._unknown()).referring()
-        tip = turn.records[-1].id
-        asked = turn.thread[: turn.asked]
-        if guarded and turn.ends and (expected := branches.expected(earlier, asked, tip, turn.since)):
-            # where the conversation has not moved on, this turn of it is not there
-            reached, held = expected
-            written = await _write_if(can, turn.changes(works, reached), held)
-            branches.note(tip if written else None)
-            if written:
-                return turn
-        if not turn.new:
-            if turn.ends:
-                await session.memory.apply([put_work(session.user_id, work) for work in works])
-            return turn
-        changes = turn.changes(works, await branches.reached(earlier, tip, turn.since) if turn.ends else Reached())
-        written = True
         if not guarded:
             await session.memory.apply(changes)
-        else:
-            unknown = Guard(scope_namespace(session.user_id, MemoryScope.DIALOG), turn.new[0].id, None)
-            written = await _write_if(can, changes, unknown)
-        if turn.ends:
-            branches.note(tip if written else None)
-        return turn
+            return
+        unknown = Guard(scope_namespace(user_id, MemoryScope.DIALOG), self.new[0].id, None)
+        with telemetry.span("write") as measured:
+            measured.set(changes=len(changes))
+            await capabilities(session.memory.store).abatch_if(changes, unknown)
 
     async def _unknown(self) -> TurnToStore:
         session, ids = self.session, [record.id for record in self.new]
@@ -258,12 +229,6 @@ class TurnToStore:
             read_forgotten(session.memory.store, session.user_id, session.session_id),
         )
         return replace(self, new=[one for one in self.new if one.id not in known and one.id not in forgotten])
-
-
-async def _write_if(store: StoreCapabilities, changes: Sequence[Change], guard: Guard) -> bool:
-    with telemetry.span("write") as measured:
-        measured.set(changes=len(changes))
-        return await store.abatch_if(changes, guard)
 
 
 def last_id(thread: Sequence[BaseMessage]) -> str | None:
@@ -288,7 +253,6 @@ class Turns(Session):
         """Store the user's message before anything else can fail.
 
         Args:
-            thread: The messages of the conversation, the newest last.
             since: The id of the last message in memory, from `last_id`; None at the start.
 
         Returns:
@@ -313,22 +277,18 @@ class Turns(Session):
         """Store the finished turn; no model is asked.
 
         Args:
-            thread: The messages of the conversation, the answer last.
-            since: The id of the last message in memory.
             steps: The agent's steps: `action`, `arguments`, `observation` and `error` each, and `latency` and `cost` if
                 known.
             task_steps: The records of the task's steps taken in it.
             heard: Further origins of the answer, without steps.
             searched: True if the agent was shown web pages.
             snapshot: True to ask for a snapshot, made at the extraction.
-            task_type: The type of the task.
             used: The memories in its prompt.
-            run_id: The run that answered it.
         """
         told = [*map(origin_of_result, (step["action"] for step in steps)), *([Origin.WEB] if searched else []), *heard]
         about = {"task_steps": tuple(task_steps), "task_type": task_type, "snapshot": snapshot, "ends": True}
-        turn = TurnToStore.of(self, thread, since, steps, told, **about)
-        await (turn.answered_with({"used": tuple(used), "run_id": run_id}) if used or run_id else turn).store()
+        noted = {"used": tuple(used), "run_id": run_id} if used or run_id else None
+        await TurnToStore.of(self, thread, since, steps, told, noted, **about).store()
 
     async def extract(self) -> TurnReport:
         """Extract from the waiting turns of this conversation and from turns of crashed workers; then summarise.

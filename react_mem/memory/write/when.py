@@ -14,8 +14,7 @@ from react_mem.memory.language.times import Mention, Period, mentions, time_of_d
 from react_mem.memory.model.profile_schema import Profile
 from react_mem.memory.model.records import with_zone
 
-_MAX_CLAUSE = 500
-"""Characters of a clause that are read for times."""
+_MAX_CLAUSE = 500  # characters of a clause that are read for times
 _FARTHEST_YEARS = 200
 _PROPOSED_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::\d\d)?)?)?)?", re.ASCII)
 _MAX_PROPOSED = 60
@@ -116,7 +115,9 @@ def _days_told(clause: str, today: date, proposed: str) -> tuple[_Days | None, _
     others = [one for one in told if one.side in {"at", "from", "to", "by"} and not one.spans]
     event = start = end = None
     if since:
-        start = _nearest(since, model_start or model_any) or _begun(since, today)
+        begun = [period for period in since[0].periods if not since[0].spans and period.start <= today]
+        latest = _Days(begun[-1].start, begun[-1].end) if begun else _only(since)
+        start = _nearest(since, model_start or model_any) or latest
     elif model_start and (model_end or not until):
         start = _nearest(_nearer(others, model_start, model_end), model_start) or model_start
     if until:
@@ -129,7 +130,9 @@ def _days_told(clause: str, today: date, proposed: str) -> tuple[_Days | None, _
         elif not model_any and _only(others) and others[0].side == "from" and others[0].periods[0].start > today:
             start = _only(others)
         elif not model_any:
-            event = _coming([one for one in others if one.side == "by"], today) or _only(others)
+            by = next((one for one in others if one.side == "by"), None)
+            coming = next((period for period in by.periods if period.end >= today), None) if by is not None else None
+            event = _Days(coming.start, coming.end) if coming is not None else _only(others)
     return event, start, end, bool(until)
 
 
@@ -220,13 +223,3 @@ def _only(told: Sequence[Mention]) -> _Days | None:
     if len(told) != 1 or len(told[0].periods) != 1:
         return None
     return _Days(told[0].periods[0].start, told[0].periods[0].end)
-
-
-def _begun(told: Sequence[Mention], today: date) -> _Days | None:
-    begun = [period for one in told[:1] for period in one.periods if not one.spans and period.start <= today]
-    return _Days(begun[-1].start, begun[-1].end) if begun else _only(told)
-
-
-def _coming(told: Sequence[Mention], today: date) -> _Days | None:
-    coming = [period for one in told[:1] for period in one.periods if period.end >= today]
-    return _Days(coming[0].start, coming[0].end) if coming else None

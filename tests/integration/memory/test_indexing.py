@@ -1,4 +1,4 @@
-"""On a real database: an answer that comes while its question is being indexed, and messages that were lost before."""
+"""On a real database: an answer that comes while its question is being indexed, and messages that wait."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from psycopg import AsyncConnection
 
 from react_mem.graphs.server import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.runner import index_lost_messages
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.write.turns import Turns
@@ -20,7 +17,6 @@ from tests.support.databases import WordEmbeddings, open_memory_store
 
 ASKED = HumanMessage("I like green tea.", id="q")
 ANSWERED = AIMessage("Noted, green tea.", id="a")
-DIALOG = scope_namespace("ann", MemoryScope.DIALOG)
 
 
 class SlowEmbeddings(WordEmbeddings):
@@ -78,7 +74,7 @@ async def test_an_answer_that_comes_while_its_question_is_embedded_is_indexed(
         assert await unembedded(database_url) == []
 
 
-async def test_maintenance_indexes_messages_that_nothing_waits_for_and_embeds_those_that_wait(
+async def test_maintenance_embeds_messages_that_wait(
     database_url: str, words: EmbeddingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHAT_MODEL", "extractive")
@@ -86,16 +82,10 @@ async def test_maintenance_indexes_messages_that_nothing_waits_for_and_embeds_th
         one = turns(MemoryFacade(store))
         await one.close([ASKED, ANSWERED], None)
         await one.extract()
-        [answer] = [item for item in await store.asearch(DIALOG) if item.value["text"] == ANSWERED.content]
-        await store.aput(DIALOG, answer.key, answer.value, index=False)
         await one.open([ASKED, ANSWERED, HumanMessage("I like coffee.", id="q2")], ANSWERED.id)
-        assert await unembedded(database_url) == ["I like coffee.", ANSWERED.content]
+        assert await unembedded(database_url) == ["I like coffee."]
         maintenance = build_maintenance()
         maintenance.store = store
         await maintenance.ainvoke({}, context=MaintenanceContext(user_id="ann"))
         assert await unembedded(database_url) == []
         assert [note["text"] for note in await one.memory.pending("ann")] == ["I like coffee."]
-        found = await store.aget(DIALOG, answer.key)
-        assert found is not None
-        assert found.value == answer.value
-        assert await index_lost_messages(one.memory, "ann") == 0

@@ -20,7 +20,7 @@ from react_mem.agents.cli import main
 from react_mem.agents.config import AgentConfig
 from react_mem.errors import AuditBroken, StorageError
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.everything import RetentionRounds
+from react_mem.memory.maintenance.runner import RetentionRounds
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import scope_namespace

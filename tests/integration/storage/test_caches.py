@@ -1,4 +1,4 @@
-"""What is kept of questions and searches: nothing is made twice, and nothing stale is found."""
+"""What is kept of questions: no vector is made twice, and nothing stale is found."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import pytest
 from langgraph.store.base import PutOp
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.index import scorer
-from react_mem.memory.store import owner_recall
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.databases import open_memory_store
 from tests.support.recalling import DIALOG, SenseEmbeddings, open_recalling, put, recalled, sense_model, shared_database
@@ -31,19 +29,6 @@ async def store(shared_url: str) -> AsyncIterator[MemoryStore]:
         yield store
 
 
-@pytest.fixture
-def scored(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The questions of searches that are computed."""
-    computed: list[str] = []
-
-    def score(known: scorer.KnownCosines, op: scorer.RecallOp, *rest: object) -> object:
-        computed.append(op.question.text)
-        return scorer.score_compared(known, op, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(owner_recall, "score_compared", score)
-    return computed
-
-
 def embedded(store: MemoryStore) -> list[str]:
     """Return the questions that the embedder was asked."""
     model = store.embedding.embeddings.model  # type: ignore[attr-defined]
@@ -51,26 +36,12 @@ def embedded(store: MemoryStore) -> list[str]:
     return model.questions
 
 
-async def test_five_reads_of_one_question_are_one_embedding_and_one_search(
-    store: MemoryStore, scored: list[str]
-) -> None:
+async def test_five_reads_of_one_question_are_one_embedding(store: MemoryStore) -> None:
     await put(store, {"a": TEXTS[0]})
     answers = [await recalled(store, "the kayak") for _ in range(5)]
     assert embedded(store) == ["the kayak"]
-    assert scored == ["the kayak"]
     assert all(answer == answers[0] for answer in answers)
     assert [hit.key for hit in answers[0].found] == ["a"]
-
-
-async def test_a_write_is_seen_and_other_owners_writes_change_nothing(store: MemoryStore, scored: list[str]) -> None:
-    await put(store, {"a": TEXTS[0]})
-    await recalled(store, "the kayak")
-    await put(store, {"x": TEXTS[3]}, ("memory", "bob", "dialog"))
-    await recalled(store, "the kayak")
-    assert len(scored) == 1
-    await put(store, {"b": TEXTS[3]})
-    assert {hit.key for hit in (await recalled(store, "the kayak")).found} == {"a", "b"}
-    assert len(scored) == 2
 
 
 async def test_who_is_forgotten_leaves_no_question(store: MemoryStore) -> None:
@@ -81,16 +52,14 @@ async def test_who_is_forgotten_leaves_no_question(store: MemoryStore) -> None:
     assert embedded(store).count("the kayak") == 2
 
 
-async def test_zero_switches_them_off(store: MemoryStore, scored: list[str]) -> None:
+async def test_zero_switches_it_off(store: MemoryStore) -> None:
     await put(store, {"a": TEXTS[0]})
-    async with open_memory_store(
-        store.pool.conninfo, sense_model(), question_cache_bytes=0, search_cache_bytes=0
-    ) as other:
+    async with open_memory_store(store.pool.conninfo, sense_model(), question_cache_bytes=0) as other:
         assert other.scale.calibration
         await other.scale.settle()
         for _ in range(2):
             await recalled(other, "the kayak")
-        assert len(embedded(other)) == len(scored) == 2
+        assert len(embedded(other)) == 2
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -98,9 +67,7 @@ async def test_whatever_is_written_by_whom_what_is_found_is_what_a_store_without
     store: MemoryStore, seed: int
 ) -> None:
     luck = random.Random(seed)  # noqa: S311 - no secret
-    async with open_memory_store(
-        store.pool.conninfo, sense_model(), question_cache_bytes=0, search_cache_bytes=0
-    ) as plain:
+    async with open_memory_store(store.pool.conninfo, sense_model(), question_cache_bytes=0) as plain:
         assert plain.scale.calibration
         await plain.scale.settle()
         for _ in range(60):

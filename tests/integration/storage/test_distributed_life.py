@@ -25,7 +25,7 @@ from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.opening import Storage, open_storage
-from react_mem.memory.store import StorageSettings, distribution, migrations
+from react_mem.memory.store import StorageSettings, distribution
 from react_mem.memory.store.distribution import distribute_tables
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.postgres_server import distribute
@@ -36,6 +36,7 @@ from tests.support.databases import open_memory_store, word_model
 from tests.support.scripted_model import ScriptedModel
 from tests.support.shard_tasks import tasks_of_a_turn
 from tests.support.telling import tell
+from tests.support.version_before import files_up_to, migrate_to
 
 pytestmark = needs_citus
 
@@ -188,10 +189,9 @@ async def connected(url: str) -> AsyncIterator[AsyncConnection[DictRow]]:
 
 async def distributed_at(conn: AsyncConnection[DictRow], number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bring a database to an older version, and distribute it as that did."""
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "MIGRATIONS", tuple(one for one in migrations.MIGRATIONS if one[0] <= number))
+    with monkeypatch.context() as patched, files_up_to(number):
         patched.setattr(distribution, "drop_samples", _nothing)
-        await migrate(conn, MODEL, checkpoints=True)
+        await migrate_to(conn, MODEL, number)
         await distribute_tables(conn, lambda done: None)
 
 

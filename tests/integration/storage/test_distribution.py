@@ -26,6 +26,7 @@ from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.postgres_server import distribute
 from tests.support.citus import CITUS_URL, FIRST_DISTRIBUTED, needs_citus, nodes, one_server
 from tests.support.databases import open_pool
+from tests.support.version_before import files_up_to, migrate_to
 
 USERS = [f"user{number}" for number in range(12)]
 _OPTIONS: Any = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
@@ -306,12 +307,11 @@ async def test_a_worker_is_refused(database_url: str, conn: AsyncConnection[Dict
 @needs_citus
 @pytest.mark.parametrize("number", [number for number, _ in migrations.MIGRATIONS if number >= FIRST_DISTRIBUTED])
 async def test_a_distributed_database_is_brought_up_to_date(
-    database_url: str, words: EmbeddingModel, number: int, monkeypatch: pytest.MonkeyPatch
+    database_url: str, words: EmbeddingModel, number: int
 ) -> None:
     async with await AsyncConnection[DictRow].connect(database_url, **_OPTIONS) as conn:
-        with monkeypatch.context() as patched:
-            patched.setattr(migrations, "MIGRATIONS", tuple(m for m in migrations.MIGRATIONS if m[0] <= number))
-            await migrate(conn, words, checkpoints=True)
+        await migrate_to(conn, words, number)
+        with files_up_to(number):
             await distribute_tables(conn, lambda done: None)
         await migrate(conn, words, checkpoints=True)
         await distribute_tables(conn, pytest.fail)

@@ -35,7 +35,7 @@ async def test_reads_what_it_lists(conditions: dict[str, Any], expected: list[st
             await conn.execute(_FILL)
             await conn.execute("ANALYZE store")
             target = Target(0, SearchOp(NAMESPACE, filter=conditions, limit=50), None)
-            query, parameters = search_statement([target], 100, bounded=True, omit_expired=True)
+            query, parameters = search_statement([target], omit_expired=True)
             plan = await (await conn.execute(b"EXPLAIN (ANALYZE, FORMAT JSON) " + query, parameters)).fetchone()
         assert plan is not None
         assert rows_read(plan["QUERY PLAN"][0]["Plan"]) <= 2 * len(expected)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from contextvars import Context
 
 import pytest
 from langgraph.store.base import Op, Result
-from psycopg import errors
 
-from react_mem.errors import DatabaseUnavailable
-from react_mem.memory.store import pool as kept_connection
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.priority import behind_turns, is_behind
@@ -63,59 +59,3 @@ async def test_reads_of_turns_and_of_work_do_not_wait_for_each_other(
         assert await turn == got
     assert got is not None
     assert [item.value for item in found] == [got.value]
-
-
-async def _backend(pool: DatabasePool) -> int:
-    async with pool.connection() as conn:
-        return conn.info.backend_pid
-
-
-async def test_work_keeps_its_connection_from_one_statement_to_the_next(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kept_connection, "_KEPT_SECONDS", 3600)
-    async with DatabasePool(database_url, revive=None, min_size=1, max_size=1, kwargs={"autocommit": True}) as pool:
-        pool.pop_stats()
-        with behind_turns():
-            first = [await _backend(pool) for _ in range(5)]
-            with pytest.raises(errors.DivisionByZero):
-                async with pool.connection() as conn, conn.transaction():
-                    await conn.execute("SELECT 1 / 0")
-            async with pool.connection() as conn, asyncio.timeout(PATIENCE):
-                # one more at the same time is another
-                nested = asyncio.create_task(pool.getconn(0.05))
-                with pytest.raises(DatabaseUnavailable):
-                    await nested
-                assert conn.info.backend_pid == first[0]
-            monkeypatch.setattr(kept_connection, "_MOST_SECONDS", 0)
-            await _backend(pool)
-        assert pool.get_stats()["requests_num"] == 2
-        assert len(set(first)) == 1
-        # it was given back: a turn has it
-        assert await _backend(pool) == first[0]
-
-
-async def test_a_turn_that_waits_has_the_connection_that_work_has_used(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kept_connection, "_KEPT_SECONDS", 3600)
-    pool = DatabasePool(database_url, revive=None, min_size=1, max_size=1, kwargs={"autocommit": True})
-    async with pool, asyncio.timeout(PATIENCE):
-        with behind_turns():
-            async with pool.connection():
-                turn = asyncio.create_task(_backend(pool), context=Context())
-                while not pool.get_stats()["requests_waiting"]:  # noqa: ASYNC110 - a pool tells nobody
-                    await asyncio.sleep(0)
-            await turn
-
-
-async def test_work_that_has_nothing_more_to_ask_gives_its_connection_back(database_url: str) -> None:
-    pool = DatabasePool(database_url, revive=None, min_size=1, max_size=1, kwargs={"autocommit": True})
-    async with pool, asyncio.timeout(PATIENCE):
-        with behind_turns():
-            await _backend(pool)
-        await _backend(pool)
-        with behind_turns():
-            await _backend(pool)
-        with behind_turns():
-            await _backend(pool)

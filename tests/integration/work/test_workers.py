@@ -136,7 +136,7 @@ async def test_what_is_due_is_found_without_reading_the_work_of_everybody(memory
         )
         await conn.execute("ANALYZE store")
         search = SearchOp((WORK,), filter={"due_at": {"$lte": queue.now()}, "agent": "tester"}, limit=32)
-        query, parameters = search_statement([Target(0, search, None)], 1000, bounded=True, omit_expired=True)
+        query, parameters = search_statement([Target(0, search, None)], omit_expired=True)
         plan = await (await conn.execute(b"EXPLAIN (ANALYZE, FORMAT JSON) " + query, parameters)).fetchone()
         assert plan is not None
         text = json.dumps(plan["QUERY PLAN"])

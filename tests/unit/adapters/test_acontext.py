@@ -187,8 +187,11 @@ async def test_without_the_client_it_says_what_to_install(monkeypatch: pytest.Mo
     ("text", "message"),
     [
         ("---\nname: [\n---\nbody", "is not YAML"),
-        ("---\nname: x\ndescription: y\ntool_sops: many\n---\n", "tool_sops: must be a list"),
-        ("---\nname: x\ntool_sops: []\n---\n", "description: is missing"),
+        ("---\nname: x\nmetadata: {react-mem: many}\n---\n", "is not as it was written"),
+        (
+            '---\nname: x\nmetadata: {react-mem: \'{"use_when": "y", "tool_sops": "z"}\'}\n---\n',
+            "is not as it was written",
+        ),
         ("x" * 200_001, "more than 200000"),
     ],
 )

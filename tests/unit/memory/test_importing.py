@@ -14,7 +14,7 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.integrations import ImportOwners, import_memories
-from react_mem.integrations.importers import source_updates
+from react_mem.integrations.importers import as_records
 from react_mem.integrations.importers.as_records import ForeignEntry, UnusableEntry
 from react_mem.integrations.importers.importer import import_from
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryScope
@@ -466,7 +466,7 @@ async def test_what_its_source_says_by_now_takes_the_place_of_what_it_said(memor
     before = await all_items(memory.store)
     assert (await import_from(memory, source, ANN)).known["ann"] == 2
     assert (await import_from(memory, Told(fact("1", "Lives in Huế")), ANN)).known["ann"] == 1
-    assert [*(await import_from(memory, Told(fact("1", "Lived in Huế")), ANN)).skipped] == [source_updates.OLDER]
+    assert [*(await import_from(memory, Told(fact("1", "Lived in Huế")), ANN)).skipped] == [as_records.OLDER]
     assert await all_items(memory.store) == before
     back = fact("1", "Lives in Huế", updated_at=later + timedelta(days=1))
     assert (await import_from(memory, Told(back), ANN)).updated["ann"] == 1
@@ -485,7 +485,7 @@ async def test_what_the_user_said_of_it_here_stays_and_is_told(memory: MemoryFac
     changed = Told(fact("1", "I live in Hội An", updated_at=LONG_AGO + timedelta(days=9)))
     before = await all_items(memory.store)
     outcome = await import_from(memory, changed, ANN)
-    assert outcome.skipped == {source_updates.KEPT: 1}
+    assert outcome.skipped == {as_records.KEPT: 1}
     assert await all_items(memory.store) == before
 
 
@@ -528,7 +528,7 @@ async def test_documents_and_episodes_are_replaced_and_messages_stay(memory: Mem
     await import_from(memory, Told(*entries("one")), ANN)
     for updated in (3, 0):
         outcome = await import_from(memory, Told(*entries("two")), ANN)
-        assert (outcome.added["ann"], outcome.updated["ann"], outcome.skipped) == (0, updated, {source_updates.SAID: 1})
+        assert (outcome.added["ann"], outcome.updated["ann"], outcome.skipped) == (0, updated, {as_records.SAID: 1})
     held = [item.value for item in await everything(memory.store, "ann")]
     assert sorted((one["kind"], one["text"][:20], one.get("current")) for one in held) == [
         ("document", "A diary, two", True),

@@ -55,7 +55,7 @@ class Echo(Strategy[Line]):
             Asked(ModelQuestion("deduplicate_facts", "", schema, read), [str(n)], [Line(f"plain {n}", (TEA.id,))])
             for n in range(self.questions)
         ]
-        return Gathered(Checked([Line("counted", (TEA.id,))]), asked, lambda keys: {"keys": list(keys)})
+        return Gathered([Line("counted", (TEA.id,))], asked, lambda keys: {"keys": list(keys)})
 
     async def merge(self, drafts: Sequence[Line], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
         report.stored += [draft.text for draft in drafts]

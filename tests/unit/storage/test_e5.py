@@ -31,8 +31,8 @@ from react_mem.memory.store.e5.encoder import (
     onnx_engine,
     packed_file,
 )
-from react_mem.memory.store.e5.graph import GRAPH_FILE, EncoderGraph
 from react_mem.memory.store.embedding_queue import Encode
+from tests.support.encoder_graph import GRAPH_FILE, EncoderGraph
 
 LOG = "react_mem.memory.store.e5.encoder"
 ODD = [

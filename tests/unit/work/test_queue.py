@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
-import sys
 from typing import Any
 
 import pytest
@@ -13,12 +10,8 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.queue import Held, WorkQueue, sweep
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import PENDING
-from react_mem.memory.model.namespaces import scope_namespace, work_namespace
-from react_mem.memory.model.records import now
-from react_mem.memory.model.states import Conversation, PendingTurn
+from react_mem.memory.maintenance.queue import Held, WorkQueue
+from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.work.items import Work, put_work
 
 NAMES = ("tester",)
@@ -159,18 +152,6 @@ async def test_what_has_waited_longest_is_not_hidden_by_what_came_later(
     assert first == ("old", "1")
 
 
-async def test_the_lease_of_a_dead_process_of_this_machine_is_ended_at_once(
-    queue: WorkQueue, store: InMemoryStore, clock: Clock
-) -> None:
-    ended = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
-    await ended.wait()
-    host = socket.gethostname()
-    await put(store, "ann", work(clock() + 30, lease_by=f"{host}/{ended.pid}/x"))
-    await put(store, "bob", work(clock() + 30, lease_by="elsewhere/1/x"))
-    await queue.abandoned(NAMES)
-    assert await due(queue) == [("ann", "1")]
-
-
 async def test_forgetting_takes_the_work_along(store: InMemoryStore, clock: Clock) -> None:
     for session in ("1", "2"):
         await put(store, "ann", work(clock(), session))
@@ -181,31 +162,6 @@ async def test_forgetting_takes_the_work_along(store: InMemoryStore, clock: Cloc
     await memory.forget_user("ann")
     assert await store.asearch(work_namespace("ann")) == []
     assert len(await store.asearch(work_namespace("bob"))) == 1
-
-
-async def test_what_waited_before_there_was_a_queue_is_given_work_once_a_day(
-    queue: WorkQueue, store: InMemoryStore, clock: Clock
-) -> None:
-    told: dict[str, Any] = {"text": "", "session_id": "1", "agent_id": "tester"}
-    turn = PendingTurn(id="p", source_ids=("m",), **told)
-    talk = Conversation(id="c", last_said_at=now(), **told)
-    for user in ("ann", "bob.c"):
-        await store.aput(PENDING.namespace(user), "p", turn.to_value())
-        await store.aput(scope_namespace(user, MemoryScope.STATE), "c", talk.to_value())
-    later = Work(kind="maintain", agent="tester", session="1", due_at=int(clock() * 1000) + 9000)
-    await put(store, "ann", later)
-    await sweep(store, queue.now())
-    found = [(held.user_id, held.work.kind) for held in await queue.due(NAMES, 10)]
-    # work that is there already keeps its time
-    assert sorted(found) == [("ann", "extract"), ("bob.c", "extract"), ("bob.c", "maintain")]
-
-    await MemoryFacade(store).forget_user("ann")
-    await store.aput(PENDING.namespace("ann"), "p", turn.to_value())
-    await sweep(store, queue.now())
-    assert "ann" not in [user for user, _ in await due(queue)]
-    clock.seconds += 24 * 3600
-    await sweep(store, queue.now())
-    assert "ann" in [user for user, _ in await due(queue)]
 
 
 STEPS = st.sampled_from(["put", "wait", "claim", "renew", "finish", "fail", "release", "crash"])
@@ -250,14 +206,3 @@ async def test_an_item_goes_only_when_it_was_begun_after_the_last_time_it_was_as
             leases.pop(who)
     clock.seconds += 7200
     assert await due(queue) == ([("ann", "1")] if asked_for else [])
-
-
-async def test_more_is_read_where_one_owners_work_fills_the_page(
-    store: InMemoryStore, queue: WorkQueue, clock: Clock
-) -> None:
-    for number in range(20):
-        await put(store, "ann", work(clock.seconds - 100 + number, str(number)))
-    await put(store, "bob", work(clock.seconds - 1))
-    few = await queue.due(NAMES, 5, owners=1)
-    assert len(few) < 21
-    assert {held.user_id for held in await queue.due(NAMES, 5, owners=2)} == {"ann", "bob"}

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.maintenance.everything import RetentionRounds, every
+from react_mem.memory.maintenance import runner as runner
+from react_mem.memory.maintenance.runner import RetentionRounds, every
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import Message, now
@@ -88,13 +89,36 @@ async def test_of_two_at_once_one_makes_it() -> None:
     assert [report.total for report in done if report is not None] == [1]
 
 
-async def test_what_a_dead_process_has_begun_is_taken_over_when_its_lease_runs_out() -> None:
+async def test_what_a_dead_process_has_begun_is_taken_over_when_its_lease_runs_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, clock, begun = InMemoryStore(), Clock(), asyncio.Event()
+    await say(store, "ann")
+
+    async def hangs(*_: Any, **__: Any) -> Any:
+        begun.set()
+        await asyncio.Event().wait()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(runner, "retain_all", hangs)
+        dead = asyncio.create_task(rounds(store, "dead", clock).make(KEPT))
+        await begun.wait()
+    assert await rounds(store, "next", clock).make(KEPT) is None
+    clock.at += 31
+    assert await rounds(store, "next", clock).make(KEPT) is not None
+    dead.cancel()
+    await asyncio.wait([dead])
+    assert await rounds(store, "next", clock).make(KEPT) is None
+
+
+async def test_a_round_that_is_broken_off_is_due_again() -> None:
     store, clock = InMemoryStore(), Clock()
     await say(store, "ann")
-    assert await rounds(store, "dead", clock)._claim("tester", KEPT["tester"]) is not None
-    assert await rounds(store, "next", clock).make(KEPT) is None
-    clock.at += 301
-    assert await rounds(store, "next", clock).make(KEPT) is not None
+    task = asyncio.create_task(rounds(store, "one", clock).make(KEPT))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    assert await rounds(store, "two", clock).make(KEPT) is not None
 
 
 async def test_one_users_failure_keeps_nobody_else_waiting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,19 +158,13 @@ def _renewed(merge: Merge, new: Mapping[str, str]) -> Merge | None:
 
 # Themes: what several facts, or a fact and an episode, speak of that has no name, such as a taste or a matter at work.
 
-MAX_THEMES = 50
-"""Most themes of a user, the most frequent; each is a record."""
-
+MAX_THEMES = 50  # most themes of a user, the most frequent; each is a record
 _MOST_WORDS = 3
 _STEM = 5
 """Letters of a word that count: "climate" and "climates"."""
 
-_LEAST, _LEAST_OF_A_WORD = 2, 3
-"""Least memories of a theme, and of a single-word theme, which may be a coincidence."""
-
-_MOST_SOURCES = 50
-"""Most sources of a theme, the latest."""
-
+_LEAST, _LEAST_OF_A_WORD = 2, 3  # least memories of a theme, and of a single-word theme, which may be a coincidence
+_MOST_SOURCES = 50  # most sources of a theme, the latest
 _CLAUSE = re.compile(r"[.!?,;:()。！？、，；：]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 

@@ -34,12 +34,8 @@ from react_mem.memory.model.concepts import Alias, Concept, Decider, Merge, Pair
 from react_mem.memory.model.records import Fact
 
 _MAX_WORDS = 6
-_MAX_CHARS = 60
-"""Longest name; longer ones are phrases."""
-
-_MAX_ABOUT = 240
-"""Characters read of a fact's subject."""
-
+_MAX_CHARS = 60  # longest name; longer ones are phrases
+_MAX_ABOUT = 240  # characters read of a fact's subject
 _WORD = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
 _SENTENCE = re.compile(r"(?<=[.!?…:])\s+|\n")
 _TITLE = re.compile(r"\b([A-Z](?:(?![aeiouy])[a-z]){1,2})\.(?=\s)")
@@ -48,9 +44,7 @@ _TITLE = re.compile(r"\b([A-Z](?:(?![aeiouy])[a-z]){1,2})\.(?=\s)")
 _POSSESSIVE = re.compile(r"['’]s$")
 _CONTRACTION = re.compile(r"[^\W_]['’][^\W_]*")
 _WITHIN_NAMES = "of the de da del della di do dos du des van von der den la le el al bin ibn"
-_WITHIN = frozenset(_WITHIN_NAMES.split())
-"""Small words within a name: Bank of America, Leonardo da Vinci."""
-
+_WITHIN = frozenset(_WITHIN_NAMES.split())  # small words within a name: Bank of America, Leonardo da Vinci
 _NOBODY = frozenset({"", "user", "assistant", "none", "unknown"})
 _CALENDAR = frozenset(
     word.casefold()
@@ -229,8 +223,7 @@ def related(aliases: Mapping[str, Alias], merges: Iterable[Merge], start: Iterab
 _ALIKE = 0.5
 """Schwarzenegger and Schwarzeneger: 0.75; Christina and Christine: 0.6; Katherine and Catherine Johnson: 0.6."""
 
-_COMMON = 50
-"""Most names that may share a trigram before it tells nothing: more would be compared each with each."""
+_COMMON = 50  # most names that may share a trigram before it tells nothing: more would be compared each with each
 
 
 @dataclass(frozen=True)

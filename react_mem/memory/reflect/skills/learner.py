@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from react_mem.memory.language.folding import normalise
@@ -25,8 +24,8 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import OUTCOME, SKILL
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.skills import Skill, TurnOutcome, Worths
-from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
-from react_mem.memory.reflect.skills.distilling import distil, find
+from react_mem.memory.reflect.driver import Asked, Gathered, Report, Strategy
+from react_mem.memory.reflect.skills.distilling import distil, find, question_about
 from react_mem.memory.reflect.skills.skill_drafts import (
     MAX_SOURCES,
     MIN_SUPPORT,
@@ -34,7 +33,6 @@ from react_mem.memory.reflect.skills.skill_drafts import (
     match,
     origin,
     procedure_id,
-    question_about,
     read_experience,
     texts_of,
     tools_of,
@@ -48,12 +46,8 @@ if TYPE_CHECKING:
 
 # Merging of learnt skills with known ones: one skill for one procedure, however often it is learnt.
 
-_SAME_TOOLS = 0.6
-"""Share of the longer procedure that the shorter one must cover to count as its variant."""
-
-_NEAR_TEXT = 0.8
-"""Share of common words from which two occasions are the same: one word in ten may differ."""
-
+_SAME_TOOLS = 0.6  # Share of the longer procedure that the shorter one must cover to count as its variant
+_NEAR_TEXT = 0.8  # Share of common words from which two occasions are the same: one word in ten may differ
 _UNTRIED: Mapping[str, object] = {"trials": 0, "successes": 0, "shown": Worths()}
 
 
@@ -96,9 +90,6 @@ class KnownSkill:
                 return None
             return known.model_copy(update={**_words(known, draft), **_UNTRIED, "status": draft.skill.status})
         tools = tools_of(known)
-        if not tools:
-            # a lesson is as good with three turns as with six
-            return known
         if tools != tools_of(draft.skill):
             # a detour less, or a missing step more: the counts of the old steps stay past probation only
             counts = {} if known.status == "active" else _UNTRIED
@@ -138,15 +129,14 @@ def _words(known: Skill, draft: SkillDraft) -> dict[str, object]:
     return {**words, "origin": origin(draft.evidence.traces, [known.origin])}
 
 
-MAX_SKILLS = 500
-"""Skills of a user that a run reads."""
+MAX_SKILLS = 500  # Skills of a user that a run reads
 
 
 class Learning(Strategy[SkillDraft]):
     """Learning from the latest experience of an agent with a user.
 
-    A procedure of several successful turns becomes a skill on probation, a repeated failure a lesson. A model words
-    them; without one the wording is plain.
+    A procedure of several successful turns becomes a skill on probation. A model words it; without one the wording is
+    plain.
 
     Args:
         tools: Names of the agent's tools; a skill uses no others.
@@ -159,34 +149,28 @@ class Learning(Strategy[SkillDraft]):
         super().__init__(memory.store, user_id)
         self._memory, self._agent_id, self._tools = memory, agent_id, tools
         self._last_used: Mapping[str, datetime] = {}
-        self._refuted: set[str] = set()
 
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[SkillDraft]:
         """Find procedures and lessons in the turns; a model is asked about new ones only."""
         traces, self._last_used = await read_experience(self._memory, self.user_id, self._agent_id)
         found = await asyncio.to_thread(find, traces, self._tools)
-        self._refuted = {id_ for kind in found for id_ in kind.refuted}
         known = KnownSkill(await self._skills(), self._last_used)
         drafts: list[SkillDraft] = []
-        refused: list[str] = []
         questions = []
         for kind in found:
-            plain = await asyncio.to_thread(distil, kind, kind.procedures, None, self._tools)
+            plain = await asyncio.to_thread(distil, kind.task_type, kind.procedures, {}, self._tools)
             new = [one for one in plain.drafts if asker is not None and not known.has(one)]
-            drafts += [*(one for one in plain.drafts if one not in new), *kind.drafted_lessons(self._tools)]
-            refused += plain.refused
+            drafts += [one for one in plain.drafts if one not in new]
             if new:
                 ids = {one.skill.id for one in new}
                 wanted = [one for one in kind.procedures if procedure_id(kind.task_type, one.tools) in ids]
-                failed = [trace for trace in kind.traces if not all(step.success for step in trace.steps)]
-                check = partial(distil, kind, wanted, tools=self._tools)
-                questions.append(Asked(question_about(kind.task_type, wanted, failed, check), otherwise=new))
-        return Gathered(Checked(drafts, refused), questions)
+                questions.append(Asked(question_about(kind.task_type, wanted, self._tools), otherwise=new))
+        return Gathered(drafts, questions)
 
     async def merge(
         self, drafts: Sequence[SkillDraft], there: Mapping[str, dict[str, Any]], report: Report
     ) -> list[Change]:
-        """Merge drafts into the skills; archive skills that are refuted, lack a tool, or are outdone."""
+        """Merge drafts into the skills; archive skills that lack a tool or are outdone."""
         before = {skill.id: skill for skill in await self._skills()}
         after = dict(before)
         for one in drafts:
@@ -203,10 +187,10 @@ class Learning(Strategy[SkillDraft]):
         return [put(self.user_id, skill) for skill in changed]
 
     def _is_over(self, skill: Skill) -> bool:
-        """Return true if a learnt skill is refuted or one of its tools is gone."""
+        """Return true if a learnt skill has no tools, as an earlier version learnt some, or one of them is gone."""
         if skill.status == "archived" or not skill.source_ids or skill.agent_id != self._agent_id:
             return False
-        return skill.id in self._refuted or not {step.tool for step in skill.tool_sops} <= set(self._tools)
+        return not skill.tool_sops or not set(tools_of(skill)) <= set(self._tools)
 
     async def _skills(self) -> list[Skill]:
         where = SKILL.namespace(self.user_id)
@@ -216,8 +200,7 @@ class Learning(Strategy[SkillDraft]):
 
 # Outcomes of a turn and of its skills, logged once a turn (idempotent).
 
-_MAX_GOAL = 600
-"""Stored characters of the request, used to find common words of turns."""
+_MAX_GOAL = 600  # Stored characters of the request, used to find common words of turns
 
 
 async def record_turn(

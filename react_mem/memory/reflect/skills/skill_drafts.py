@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from react_mem.memory.language.terms import index_terms
-from react_mem.memory.llm.answers import object_schema
-from react_mem.memory.llm.calls import ModelQuestion, as_lines, objects, strings
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.skills import Skill, StepExperience, ToolUse
+from react_mem.memory.model.skills import Skill, StepExperience
 from react_mem.memory.scopes.experience import LoggedTurn
-from react_mem.memory.scopes.procedural import skill_text
 
 if TYPE_CHECKING:
     from react_mem.memory.facade import MemoryFacade
@@ -27,9 +24,7 @@ if TYPE_CHECKING:
 # Experience as traces (the steps, request and success of a turn) and procedures, their common order.
 
 _MAX_VALUES = 200
-_MAX_VALUE_CHARS = 1_000
-"""Characters of one argument that are read: a pasted document has no useful value."""
-
+_MAX_VALUE_CHARS = 1_000  # Characters of one argument that are read: a pasted document has no useful value
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -124,20 +119,14 @@ def plain_words(text: str) -> list[str]:
 
 # Procedures without a model: which tools, in which order, the turns that succeeded have in common.
 
-MIN_SUPPORT = 3
-"""Minimum turns of a procedure: two may be alike by chance, and waiting for more delays learning."""
+MIN_SUPPORT = 3  # Minimum turns of a procedure: two may be alike by chance, and waiting for more delays learning
+MAX_STEPS = 12  # Maximum steps of a procedure: a longer one describes a single case and fills the prompt
+_ODD_ONES = 10  # One turn in so many may lack a step that all others have
 
-MAX_STEPS = 12
-"""Maximum steps of a procedure: a longer one describes a single case and fills the prompt."""
-
-_ODD_ONES = 10
-"""One turn in so many may lack a step that all others have."""
-
+# Minimum share of the turns' steps in the procedure: below it, the steps are common to different procedures
 _MIN_SHARE = 1 / 3
-"""Minimum share of the turns' steps in the procedure: below it, the steps are common to different procedures."""
 
-_MIN_SUCCESS = 2 / 3
-"""Minimum success rate of the turns with its steps: below it, a step is missing."""
+_MIN_SUCCESS = 2 / 3  # Minimum success rate of the turns with its steps: below it, a step is missing
 
 
 @dataclass(frozen=True)
@@ -148,13 +137,10 @@ class Procedure:
     traces: tuple[Trace, ...]
 
 
-_Step = tuple[str, int]
-"""A tool and the ordinal of its use."""
+_Step = tuple[str, int]  # A tool and the ordinal of its use
 
 
-def procedures(
-    traces: Iterable[Trace], *, shortest: int, needs: Mapping[str, Collection[str]] | None = None
-) -> list[Procedure]:
+def procedures(traces: Iterable[Trace], *, shortest: int) -> list[Procedure]:
     """Find the procedures in turns for one kind of task, those with most turns first.
 
     A procedure is an ordered subsequence of the successful tool calls of at least `MIN_SUPPORT` turns. The common steps
@@ -171,7 +157,7 @@ def procedures(
         uses = Counter(step for turn in turns for step in _steps(turn))
         enough = len(turns) - len(turns) // _ODD_ONES
         shared = {step for step, number in uses.items() if number >= enough}
-        one = _in_order(shared, turns, needs or {})
+        one = _in_order(shared, turns)
         if one is not None and shortest <= len(one.tools) <= MAX_STEPS and _explains(one, turns, every):
             found.append(one)
             continue
@@ -186,9 +172,7 @@ def procedures(
     return sorted(found, key=lambda one: (-len(one.traces), one.tools))
 
 
-def _in_order(
-    shared: Iterable[_Step], turns: Sequence[Trace], needs: Mapping[str, Collection[str]]
-) -> Procedure | None:
+def _in_order(shared: Iterable[_Step], turns: Sequence[Trace]) -> Procedure | None:
     """Return the steps that have one order in nearly all turns; None for none.
 
     The step that agrees least goes first: a step of the procedure disagrees with detours only, a detour with all steps.
@@ -225,12 +209,8 @@ def _steps(turn: Trace) -> list[_Step]:
 
 # Checks of texts about procedures: nothing given to a tool, nothing that only one conversation said.
 
-MAX_CHARS = 200
-"""Characters of one text of a skill, a line of a prompt."""
-
-_GRAM = 3
-"""Consecutive words by which a longer value counts as copied."""
-
+MAX_CHARS = 200  # Characters of one text of a skill, a line of a prompt
+_GRAM = 3  # Consecutive words by which a longer value counts as copied
 SECRET = re.compile(
     r"[^\s@]+@[^\s@]+|\w+://\S+|\d{4,}|(?=[\w-]*\d)[\w-]{16,}"  # an address, a link, a number, what looks like a key
 )
@@ -280,10 +260,9 @@ def _grams(words: Sequence[str], size: int) -> Iterable[tuple[str, ...]]:
     return (tuple(words[place : place + size]) for place in range(len(words) - size + 1))
 
 
+# Turns that a skill names as its sources: enough to outlive most of them. Further turns confirm a skill without
+# writing and embedding it again
 MAX_SOURCES = 6
-"""Turns that a skill names as its sources: enough to outlive most of them. Further turns confirm a skill without
-writing and embedding it again.
-"""
 
 
 @dataclass(frozen=True)
@@ -296,32 +275,6 @@ class SkillDraft:
     @property
     def source_ids(self) -> Sequence[str]:
         return self.skill.source_ids
-
-
-def draft_of(
-    id_: str,
-    task_type: str,
-    use_when: str,
-    steps: Sequence[ToolUse],
-    preferences: Sequence[str],
-    evidence: SkillEvidence,
-) -> SkillDraft:
-    """Return a draft: a procedure starts on probation; a lesson, without steps to try, is active at once."""
-    traces = evidence.traces
-    skill = Skill(
-        id=id_,
-        text=skill_text(use_when, ((step.tool, step.action) for step in steps), preferences),
-        task_type=task_type,
-        use_when=use_when,
-        tool_sops=tuple(steps),
-        preferences=tuple(preferences),
-        status="probation" if steps else "active",
-        session_id=traces[-1].session_id,
-        agent_id="",
-        source_ids=tuple(trace.id for trace in traces),
-        origin=origin(traces),
-    )
-    return SkillDraft(skill, evidence)
 
 
 def origin(traces: Iterable[Trace], before: Iterable[Origin] = ()) -> Origin:
@@ -339,94 +292,3 @@ def texts_of(skill: Skill) -> list[str]:
 
 def procedure_id(task_type: str, tools: Sequence[str]) -> str:
     return SKILL.id("procedure", task_type, *tools)
-
-
-def lesson_id(task_type: str, *about: str) -> str:
-    return SKILL.id("lesson", task_type, *about)
-
-
-# Proposals of a model about procedures: one call for a kind of task, without any value given to a tool.
-
-T = TypeVar("T")
-
-_SHOWN = 6
-"""Latest turns of each procedure, and latest failed turns, in the prompt: the window of a small model."""
-
-_MAX_TEXT = 200
-_MIN_VALUE = 2
-
-_HELD_BACK = "{...}"
-
-
-@dataclass(frozen=True)
-class ProcedureWording:
-    """The model's unchecked words for one procedure."""
-
-    use_when: str
-    actions: tuple[str, ...]
-    preferences: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Proposals:
-    """The model's answer: wordings by the procedure's position, lessons by the failing tool."""
-
-    wordings: Mapping[int, ProcedureWording]
-    lessons: Mapping[str, str]
-
-
-def question_about(
-    task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace], check: Callable[[Proposals], T]
-) -> ModelQuestion[T]:
-    """Return the question for the words of procedures and lessons; `check` turns the answer into checked drafts."""
-    tools = sorted({step.tool for trace in failed for step in trace.steps if not step.success})
-    orders = [{"name": f"p{n}", "task_type": task_type, "tools": one.tools} for n, one in enumerate(procedures)]
-    turns = [{"procedure": f"p{n}", **_shown(t)} for n, one in enumerate(procedures) for t in one.traces[-_SHOWN:]]
-    data = [as_lines("procedures", orders), as_lines("turns", [*turns, *map(_shown, failed[-_SHOWN:])])]
-    return ModelQuestion(
-        "learn_skills", "\n".join(data), _schema(len(procedures), tools), lambda said: check(_read(said))
-    )
-
-
-def _shown(trace: Trace) -> dict[str, Any]:
-    """Return a turn for the prompt, with the names of arguments in place of their values."""
-    given = [(value, f"{{{name}}}") for step in trace.steps for name, v in step.input.items() for value in values(v)]
-    names = dict(sorted(given, key=lambda pair: len(pair[0])))
-    pattern = "|".join(re.escape(v) for v in sorted(names, key=len, reverse=True) if len(v) >= _MIN_VALUE)
-
-    def masked(text: str) -> str:
-        whole = re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", lambda m: names[m[0]], text) if pattern else text
-        return SECRET.sub(_HELD_BACK, whole)[:_MAX_TEXT]
-
-    steps = [
-        {"tool": step.tool, "arguments": list(step.input), **({"error": masked(step.error)} if step.error else {})}
-        for step in trace.steps
-    ]
-    return {"asked": masked(trace.goal), "steps": steps, "came_off": trace.succeeded}
-
-
-def _schema(procedures: int, tools: Sequence[str]) -> dict[str, Any]:
-    text = {"type": "string"}
-    texts = {"type": "array", "items": text}
-    names = {"type": "string", "enum": [f"p{place}" for place in range(procedures)]}
-    skill = {"procedure": names, "use_when": text, "actions": texts, "preferences": texts}
-    # an enum may not be empty
-    lesson = {"tool": {"type": "string", "enum": tools or [""]}, "text": text}
-    lists = {
-        name: {"type": "array", "items": object_schema(one)} for name, one in (("skills", skill), ("lessons", lesson))
-    }
-    return object_schema(lists, "learnt", "What was learnt.")
-
-
-def _read(said: Mapping[str, Any]) -> Proposals:
-    wordings = {
-        int(one["procedure"][1:]): ProcedureWording(
-            use_when=str(one.get("use_when") or "").strip(),
-            actions=tuple(map(str.strip, strings(one.get("actions")))),
-            preferences=tuple(map(str.strip, strings(one.get("preferences")))),
-        )
-        for one in objects(said.get("skills"))
-        if re.fullmatch(r"p\d{1,3}", str(one.get("procedure")))
-    }
-    lessons = {str(one.get("tool")): str(one.get("text") or "").strip() for one in objects(said.get("lessons"))}
-    return Proposals(wordings, lessons)

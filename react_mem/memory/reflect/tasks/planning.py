@@ -25,9 +25,7 @@ from react_mem.memory.reflect.tasks.task_store import MAX_STEPS, Step, TaskGraph
 
 # A plan as a model writes it -> a task graph, repaired where that is safe, refused with a reason where it is not.
 
-MAX_CHARS = 200
-"""Characters of a description: a model that writes more has begun to do the step."""
-
+MAX_CHARS = 200  # Characters of a description: a model that writes more has begun to do the step
 _MAX_ID = 20
 _NO_ID = re.compile(r"[^\w.-]+")
 _STATUSES = frozenset(get_args(TaskStatus))
@@ -134,9 +132,7 @@ def _line(value: Any) -> str:
 
 _MAX_REQUEST = 2_000
 _MAX_SAID = 400
-SAID = 6
-"""Messages before the request in the prompt."""
-
+SAID = 6  # Messages before the request in the prompt
 _MAX_DONE = 200
 
 
@@ -189,12 +185,10 @@ def _schema(tools: Sequence[str]) -> dict[str, Any]:
 # A quote must be whole clauses of the conversation, since a fragment may say the opposite, and outside questions. Each
 # stretch of words proves one step only.
 
+# Words used as proof: by message id, pairs of the first word and the word after the last
 Taken = Mapping[str, Sequence[Sequence[int]]]
-"""Words used as proof: by message id, pairs of the first word and the word after the last."""
 
-_MAX_CHARS = 2_000
-"""Characters of a message, as many as a planner sees of a request."""
-
+_MAX_CHARS = 2_000  # Characters of a message, as many as a planner sees of a request
 _WORD = re.compile(r"\w+")
 
 
@@ -207,9 +201,22 @@ class TaskEvidence:
     by_user: bool
 
     @cached_property
-    def read(self) -> _Text:
-        """The words of the message, read once for all quotes."""
-        return _Text.of(self)
+    def clauses(self) -> tuple[list[str], list[tuple[int, int]]]:
+        """The words of the message, and the bounds of its clauses among them; those of questions are empty."""
+        found = sentences(_folded(self.text))
+        if len(self.text) > _MAX_CHARS:
+            del found[-1:]  # the rest of it may say the opposite
+        words: list[str] = []
+        bounds: list[tuple[int, int]] = []
+        for sentence in found:
+            told = before_question(sentence) if self.by_user and is_question(sentence) else sentence
+            end = len(words) + len(_words(sentence))
+            for clause in cut(told):
+                begin = len(words)
+                words += _words(clause.text)
+                bounds += [(begin, len(words))] if len(words) > begin else []
+            words += [""] * (end - len(words))
+        return words, bounds
 
 
 def evidence_in(messages: Sequence[BaseMessage]) -> list[TaskEvidence]:
@@ -263,56 +270,16 @@ def _take(quote: str, evidence: Sequence[TaskEvidence], taken: dict[str, list[li
     if not wanted:
         return False
     for said in evidence:
-        for first in said.read.places(wanted):
+        words, bounds = said.clauses
+        ends = {end for _, end in bounds}
+        for first, _ in bounds:
             end = first + len(wanted)
             spans = taken.setdefault(said.id, [])
-            if all(end <= begun or first >= ended for begun, ended in spans):
+            is_free = all(end <= begun or first >= ended for begun, ended in spans)
+            if end in ends and words[first:end] == wanted and is_free:
                 spans.append([first, end])
                 return True
     return False
-
-
-@dataclass(frozen=True)
-class _Text:
-    """The words of a text, the bounds of its clauses, and the words of questions (`stops`), which prove nothing."""
-
-    words: list[str]
-    begins: set[int]
-    ends: set[int]
-    stops: set[int]
-
-    @classmethod
-    def of(cls, said: TaskEvidence) -> _Text:
-        found = sentences(_folded(said.text))
-        if len(said.text) > _MAX_CHARS:
-            del found[-1:]  # the rest of it may say the opposite
-        text = cls([], set(), set(), set())
-        for sentence in found:
-            offset = len(text.words)
-            starts = [match.start() for match in _WORD.finditer(sentence)]
-            text.words.extend(_words(sentence))
-            if said.by_user and is_question(sentence):
-                told = offset + len(_words(before_question(sentence)))
-                text.stops.update(range(told, len(text.words)))
-                text.ends.add(told)
-            end = 0
-            for clause in cut(sentence):
-                begin = sentence.find(clause.text, end)
-                end = begin + len(clause.text)
-                inside = [place for place, start in enumerate(starts) if begin <= start < end]
-                if inside:
-                    text.begins.add(offset + inside[0])
-                    text.ends.add(offset + inside[-1] + 1)
-        return text
-
-    def places(self, wanted: list[str]) -> list[int]:
-        return [
-            first
-            for first in sorted(self.begins)
-            if first + len(wanted) in self.ends
-            and self.words[first : first + len(wanted)] == wanted
-            and self.stops.isdisjoint(range(first, first + len(wanted)))
-        ]
 
 
 def _folded(text: str) -> str:

@@ -22,10 +22,9 @@ from react_mem.memory.store.transactions import transact
 
 _CUE = re.compile(rf"^(?:{phrases('go_on_lead')}\s*)*{phrases('go_on')}|{phrases('left_off')}")
 _FILLER = frozenset(index_terms(cue_words("go_on_filler")))
+# Jaccard similarity of the words of a request and a goal: at 0.6 "book a trip to Hue in May" is the goal "book a trip
+# to Hue", and "book a trip to Hanoi" is not
 _MIN_ALIKE = 0.6
-"""Jaccard similarity of the words of a request and a goal: at 0.6 "book a trip to Hue in May" is the goal "book a trip
-to Hue", and "book a trip to Hanoi" is not.
-"""
 
 
 def asks_to_go_on(request: str) -> bool:
@@ -76,8 +75,7 @@ def _read(request: str) -> tuple[bool, set[str]]:
 
 # A task's steps, which depend on each other: always without a cycle, and nothing that is done becomes undone.
 
-MAX_STEPS = 20
-"""Steps of a task. Small models repeat themselves beyond; as lines they take some 400 tokens."""
+MAX_STEPS = 20  # Steps of a task. Small models repeat themselves beyond; as lines they take some 400 tokens
 
 
 @dataclass(frozen=True)
@@ -215,8 +213,7 @@ def _reaches(edges: Mapping[str, Sequence[str]], start: str, end: str) -> bool:
     return end in seen
 
 
-_MAX_OPEN = 50
-"""Unfinished tasks that are searched; older ones count as abandoned."""
+_MAX_OPEN = 50  # Unfinished tasks that are searched; older ones count as abandoned
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,7 @@ from react_mem.prompts import load_prompt
 
 # A task graph as the prompt shows it: what can be done now, and what that rests on, within a budget.
 
-MAX_TOKENS = 300
-"""Tokens of the whole block: the goal and a frontier of five steps with their dependencies take 150."""
-
+MAX_TOKENS = 300  # Tokens of the whole block: the goal and a frontier of five steps with their dependencies take 150
 _LINE_CHARS = 200
 _ERROR_CHARS = 120
 
@@ -89,9 +87,7 @@ def _rest(count: int) -> str:
 
 
 _FORM = load_prompt("task_graph_context")
-
-ASK_EVERY = 6
-"""Steps of the loop between questions to the model: tool calls update the task without it."""
+ASK_EVERY = 6  # Steps of the loop between questions to the model: tool calls update the task without it
 
 
 class TaskNotes(TypedDict):
@@ -118,8 +114,8 @@ class TaskNotes(TypedDict):
     proofs: NotRequired[Taken]
 
 
+# Callback for the progress of a turn's task: called with `ok` or `degraded`, a message, and maybe the `graph`
 Tell = Callable[..., None]
-"""Callback for the progress of a turn's task: called with `ok` or `degraded`, a message, and maybe the `graph`."""
 
 
 class TurnTasks:

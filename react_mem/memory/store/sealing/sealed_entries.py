@@ -40,6 +40,9 @@ def sealed_row(key: OwnerKey, row: IndexRow) -> IndexRow:
     said_at = NO_TIME if row.said_at is None else microseconds(row.said_at) - _EPOCH
     facts = _FACTS.pack(row.length, -1 if row.place is None else row.place, said_at, len(item))
     plain = facts + item + numbers
+    halves = b""
+    if row.embedding is not None:
+        halves = np.frombuffer(row.embedding, dtype=">f4", offset=4).astype(">f2").tobytes()
     return IndexRow(
         row.prefix,
         stored,
@@ -50,16 +53,8 @@ def sealed_row(key: OwnerKey, row: IndexRow) -> IndexRow:
         place=None,
         said_at=None,
         sealed=key.seal(plain, _bound(row.prefix, stored, _WORDS, row.field_name)),
-        sealed_vector=None
-        if row.embedding is None
-        else sealed_vector(key, row.prefix, stored, row.field_name, row.embedding),
+        sealed_vector=key.seal(halves, _bound(row.prefix, stored, _VECTOR, row.field_name)) if halves else None,
     )
-
-
-def sealed_vector(key: OwnerKey, prefix: str, stored: str, field_name: str, embedding: bytes) -> bytes:
-    """Return a `vector` in binary form sealed, in half precision; `stored` is the key of its row."""
-    halves = np.frombuffer(embedding, dtype=">f4", offset=4).astype(">f2").tobytes()
-    return key.seal(halves, _bound(prefix, stored, _VECTOR, field_name))
 
 
 def resealed_row(key: OwnerKey, row: IndexRow) -> IndexRow:

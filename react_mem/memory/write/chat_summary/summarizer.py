@@ -7,11 +7,10 @@ The caller keeps the state, as `previous_summary`. The customer comes from the p
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +18,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.store.base import BaseStore
 
-from react_mem.errors import DeadlineExceeded, ExtractionError, ModelUnavailable
+from react_mem.errors import ExtractionError
 from react_mem.memory import telemetry
 from react_mem.memory.context.found_memory import said_and_shown
 from react_mem.memory.facade import MemoryFacade
@@ -27,7 +26,7 @@ from react_mem.memory.language import content_terms, denial_of, is_question, sen
 from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.llm.answers import block, first_object, object_schema, row
 from react_mem.memory.llm.budget import ASSUMED_WINDOW, Window, count_tokens
-from react_mem.memory.llm.calls import fill, without_retries
+from react_mem.memory.llm.calls import ask_in_turn, fill, without_retries
 from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
@@ -86,26 +85,6 @@ class SummaryDraft:
         return value.strip() if isinstance(value, str) else ""
 
 
-async def ask(model: BaseChatModel, messages: list[BaseMessage], *, seconds: float, max_tokens: int) -> SummaryDraft:
-    """Ask a model once, or raise an `ExtractionError`; an unusable answer is none: another would cost as much."""
-    said = await fill(
-        model,
-        _SCHEMA,
-        messages,
-        purpose="chat_summary",
-        run_name="chat_summary",
-        seconds=seconds,
-        max_tokens=max_tokens,
-    )
-    usage = Usage.model_validate(said.usage) if said.usage else None
-    # small models fill up with white space what is whole
-    fields = first_object(said.text, _SCHEMA["properties"])
-    if fields is None:
-        cut = "was cut short" if said.broken_off else "is not in the form that was asked for"
-        return SummaryDraft(usage=usage, problem=f"the model's answer {cut}")
-    return SummaryDraft(fields, usage)
-
-
 def without_invented(text: str, given: Iterable[str]) -> str:
     """Redact the e-mail addresses and telephone numbers that are in none of the given texts.
 
@@ -130,23 +109,6 @@ def without_invented(text: str, given: Iterable[str]) -> str:
 # Repetitions within a summary: a model that updates one likes to say the old one first, and then the same again.
 
 
-class _SummarySentence:
-    """Sentence of a text, with the white space behind it."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        text = text.strip()
-        self._terms = frozenset(content_terms(text))
-        self._denies = bool(denial_of(text))
-        self._asks = is_question(text)
-        self._plain = " ".join(text.casefold().split())
-
-    def is_said_by(self, other: _SummarySentence) -> bool:
-        """Return true if another sentence has all words of this one, and neither denies nor merely asks it."""
-        within = self._terms <= other._terms if self._terms else self._plain == other._plain
-        return within and self._denies == other._denies and self._asks >= other._asks
-
-
 def without_repetition(text: str) -> str:
     """Return a text without sentences that another of its sentences covers.
 
@@ -158,13 +120,27 @@ def without_repetition(text: str) -> str:
     >>> without_repetition("Wants the red kettle. Does not want the red kettle.")
     'Wants the red kettle. Does not want the red kettle.'
     """
-    found = list(map(_SummarySentence, _stretches(text)))
-    said: list[_SummarySentence] = []
+    found = [(one, _content_of(one.strip())) for one in _stretches(text)]
+    kept: list[tuple[str, _Content]] = []
     for one in found:
-        if any(one.is_said_by(other) for other in said):
-            continue
-        said = [*(other for other in said if not other.is_said_by(one)), one]
-    return text if len(said) == len(found) else "".join(one.text for one in said).strip()
+        if not any(_covers(other[1], one[1]) for other in kept):
+            kept = [*(other for other in kept if not _covers(one[1], other[1])), one]
+    return text if len(kept) == len(found) else "".join(sentence for sentence, _ in kept).strip()
+
+
+_Content = tuple[frozenset[str], str, bool, bool]
+
+
+def _content_of(sentence: str) -> _Content:
+    """Return the words of a sentence, the sentence itself, and if it denies or asks something."""
+    plain = " ".join(sentence.casefold().split())
+    return frozenset(content_terms(sentence)), plain, bool(denial_of(sentence)), is_question(sentence)
+
+
+def _covers(other: _Content, one: _Content) -> bool:
+    """Return true if a sentence has all words of another one, and neither denies nor merely asks it."""
+    within = one[0] <= other[0] if one[0] else one[1] == other[1]
+    return within and one[2] == other[2] and one[3] >= other[3]
 
 
 # Set apart in a chat what a customer only shows, such as a pasted mail: it says nothing of who the customer is.
@@ -173,51 +149,33 @@ _LABEL = LABELS[Origin.QUOTED].strip()
 
 
 @dataclass(frozen=True)
-class SpokenMessage:
-    """Message with its own words apart from quoted text or code."""
-
-    message: RecentMessage
-    said: str
-    quoted: str
-
-    @classmethod
-    def of(cls, message: RecentMessage) -> SpokenMessage:
-        """Read a message; an unknown sender counts as the customer. Not for an event loop."""
-        said, quoted = said_and_shown({"role": message.role or "user"}, message.content)
-        return cls(message, said.strip(), quoted.strip())
-
-    @property
-    def shown(self) -> dict[str, str]:
-        """The message as the model sees it."""
-        fields = {**self.message.model_dump(exclude_defaults=True), "content": self.said, "quoted": self.quoted}
-        return {name: value for name, value in fields.items() if value}
-
-
-@dataclass(frozen=True)
 class SpokenChat:
-    """Chat with spoken words apart from quoted text; `others` are the advertisement and the summary so far."""
+    """Chat with spoken words apart from quoted text.
 
-    recent: tuple[SpokenMessage, ...]
-    newest: SpokenMessage
-    others: tuple[str, ...] = ()
+    Args:
+        shown: The messages as the model sees them, the newest last.
+        said: All spoken words, the advertisement and the summary so far included.
+        given: All texts, quoted or not.
+    """
+
+    shown: list[dict[str, str]]
+    said: list[str]
+    given: list[str]
 
     @classmethod
     def of(cls, request: ChatSummaryRequest) -> SpokenChat:
-        """Read a request. Not for an event loop."""
+        """Read a request; an unknown sender counts as the customer. Not for an event loop."""
         newest = RecentMessage.model_construct(role="user", content=request.user_input)
-        others = (request.ad_content or "", request.previous_summary or "")
-        return cls(tuple(map(SpokenMessage.of, request.recent_messages or ())), SpokenMessage.of(newest), others)
-
-    @property
-    def said(self) -> list[str]:
-        """All spoken words, without quoted text."""
-        told = (one for text in self.others for one in _stretches(text) if _LABEL not in one)
-        return [*(one.said for one in (*self.recent, self.newest)), *told]
-
-    @property
-    def given(self) -> list[str]:
-        """All texts, quoted or not."""
-        return [*(one.message.content for one in (*self.recent, self.newest)), *self.others]
+        messages = [*(request.recent_messages or ()), newest]
+        others = [request.ad_content or "", request.previous_summary or ""]
+        shown = []
+        for message in messages:
+            said, quoted = map(str.strip, said_and_shown({"role": message.role or "user"}, message.content))
+            fields = {**message.model_dump(exclude_defaults=True), "content": said, "quoted": quoted}
+            shown.append({name: value for name, value in fields.items() if value})
+        told = [one for text in others for one in _stretches(text) if _LABEL not in one]
+        said_in = [fields.get("content", "") for fields in shown]
+        return cls(shown, [*said_in, *told], [*(message.content for message in messages), *others])
 
 
 def without_unlabelled(text: str, said: Iterable[str]) -> str:
@@ -241,12 +199,8 @@ def _stretches(text: str) -> Iterator[str]:
     yield from (whole[begin:end] for begin, end in pairwise((*begins, len(whole))) if end > begin)
 
 
-FIRST, NEXT = "chat_summary_first", "chat_summary_next"
-"""Prompts without and with a previous summary."""
-
+FIRST, NEXT = "chat_summary_first", "chat_summary_next"  # prompts without and with a previous summary
 _COUNTED_AS = {"model": "model", "customer": "store", "prompt": "store", "messages": "context"}
-
-log = logging.getLogger(__name__)
 
 
 class ChatSummarizer:
@@ -254,7 +208,6 @@ class ChatSummarizer:
 
     Args:
         models: The chat model, then its fallbacks. Without any, the previous summary is returned, marked as degraded.
-        policy: The agent's policy: length of the summary, window, timeout, reading of profiles.
     """
 
     def __init__(self, models: Sequence[BaseChatModel], policy: MemoryPolicy, agent_id: str) -> None:
@@ -288,7 +241,14 @@ class ChatSummarizer:
         with telemetry.span("chat_summary"):
             former_customer, previous = without_customer(request.previous_summary or "")
             prompt, found = await asyncio.gather(
-                self._prompt(store, NEXT if previous else FIRST), self._customer(request, store, user_id)
+                self._prompt(store, NEXT if previous else FIRST),
+                find_customer(
+                    MemoryFacade(store, self._policy) if store is not None and self._policy.recall.profile else None,
+                    conversation_id=request.conversation_id,
+                    user_id=user_id,
+                    agent_id=self._agent_id,
+                    deadline=self._policy.recall.timeout,
+                ),
             )
             degraded = [Degradation(part="customer", message=problem) for problem in found.problems]
             if prompt.problem:
@@ -303,7 +263,7 @@ class ChatSummarizer:
             degraded += [Degradation(part="model", message=problem) for problem in (*failures, *problems)]
             for part in {one.part for one in degraded}:
                 telemetry.count("degradations", part=_COUNTED_AS[part])
-            language = language_of(draft.text("language"), chat.newest.said or request.user_input)
+            language = language_of(draft.text("language"), chat.shown[-1].get("content") or request.user_input)
             # where nobody could be asked who the customer is, what was known before still holds
             customer = found.customer if found.answered else former_customer
             return ChatSummary(
@@ -317,17 +277,6 @@ class ChatSummarizer:
     async def _prompt(self, store: BaseStore | None, name: str) -> Prompt:
         return Prompt(self._files[name]) if store is None else await PromptVersions(store).current(name)
 
-    async def _customer(
-        self, request: ChatSummaryRequest, store: BaseStore | None, user_id: str | None
-    ) -> FoundCustomer:
-        return await find_customer(
-            MemoryFacade(store, self._policy) if store is not None and self._policy.recall.profile else None,
-            conversation_id=request.conversation_id,
-            user_id=user_id,
-            agent_id=self._agent_id,
-            deadline=self._policy.recall.timeout,
-        )
-
     def _messages(
         self, instructions: str, request: ChatSummaryRequest, chat: SpokenChat, previous: str, found: FoundCustomer
     ) -> tuple[list[BaseMessage], int]:
@@ -339,40 +288,50 @@ class ChatSummarizer:
             block("advertisement", [row({"content": request.ad_content})]) if request.ad_content else "",
             block("summary_so_far", [row({"content": previous})]) if previous else "",
         ]
-        newest = block("newest_message", [row(chat.newest.shown)])
+        newest = block("newest_message", [row(chat.shown[-1])])
         room = self._room - sum(map(count_tokens, (system, *before, newest)))
         rows: list[str] = []
-        for message in reversed(chat.recent):
-            shown = row(message.shown)
+        for message in reversed(chat.shown[:-1]):
+            shown = row(message)
             room -= count_tokens(shown)
             if room < 0:
                 break
             rows.insert(0, shown)
         data = "\n".join(filter(None, [*before, block("messages", rows) if rows else "", newest]))
-        return [SystemMessage(system), HumanMessage(data)], len(chat.recent) - len(rows)
+        return [SystemMessage(system), HumanMessage(data)], len(chat.shown) - 1 - len(rows)
 
     async def _draft(self, messages: list[BaseMessage]) -> tuple[SummaryDraft, list[str]]:
         """Return the draft of the first model that works, and the failures of those before it."""
         if not self._models:
             return SummaryDraft(problem="no language model is configured: set OPENAI_API_KEY or the agent's models"), []
-        deadline = self._policy.extraction.timeout
         failures: list[str] = []
-        failure: ExtractionError = ModelUnavailable("no model was asked")
-        ends = time.monotonic() + deadline
-        for model in self._models:
-            left = ends - time.monotonic()
-            if left <= 0:
-                failure = DeadlineExceeded(f"the model did not answer within {deadline:g} seconds")
-                break
+
+        async def ask(model: BaseChatModel, seconds: float) -> SummaryDraft:
+            # once: after an unusable answer another would cost as much
             try:
-                return await ask(model, messages, seconds=left, max_tokens=self._policy.context.answer_tokens), failures
+                said = await fill(
+                    model,
+                    _SCHEMA,
+                    messages,
+                    purpose="chat_summary",
+                    run_name="chat_summary",
+                    seconds=seconds,
+                    max_tokens=self._policy.context.answer_tokens,
+                )
             except ExtractionError as error:
-                failure = error
-            # its type alone: what a service says may repeat what was said in the chat
-            log.warning("a chat summary failed at the model: %s", type(failure).__name__)
-            failures.append(f"a model failed, and the next one was asked: {failure}")
-        # An error and no result: who takes the former summary for the new one would drop the messages since.
-        raise failure
+                failures.append(f"a model failed, and the next one was asked: {error}")
+                raise
+            usage = Usage.model_validate(said.usage) if said.usage else None
+            # small models fill up with white space what is whole
+            fields = first_object(said.text, _SCHEMA["properties"])
+            if fields is not None:
+                return SummaryDraft(fields, usage)
+            cut = "was cut short" if said.broken_off else "is not in the form that was asked for"
+            return SummaryDraft(usage=usage, problem=f"the model's answer {cut}")
+
+        # if all fail it is an error: who takes the former summary for the new one would drop the messages since
+        draft = await ask_in_turn([partial(ask, model) for model in self._models], self._policy.extraction.timeout)
+        return draft, failures
 
     def _checked(self, draft: SummaryDraft, chat: SpokenChat, found: FoundCustomer) -> tuple[str, str, tuple[str, ...]]:
         """Return the checked summary and question, each empty if unusable, and the problems."""

@@ -17,23 +17,15 @@ from react_mem.memory.model.interface import OwnerId
 from react_mem.memory.model.records import Role
 from react_mem.memory.write.customers import Customer
 
-MAX_INPUT_CHARS = 8_000
-"""Limit of one message: some 2,500 tokens, several pages."""
-
-MAX_SUMMARY_CHARS = 12_000
-"""Limit of a previous summary: several times the longest that an agent can be set to."""
-
-MAX_QUESTION_CHARS = 2_000
-"""Limit of the completed question: a longer message is complete by itself."""
-
+MAX_INPUT_CHARS = 8_000  # limit of one message: some 2,500 tokens, several pages
+MAX_SUMMARY_CHARS = 12_000  # limit of a previous summary: several times the longest that an agent can be set to
+MAX_QUESTION_CHARS = 2_000  # limit of the completed question: a longer message is complete by itself
 MAX_MESSAGES = 50
 
 _MAX_TOLD_CHARS = MAX_MESSAGES * (MAX_INPUT_CHARS + 100)
 """Limit of a text of messages: all at their longest, with speakers."""
 
-UNDETERMINED = "und"
-"""Language code (BCP 47) of an unidentified language."""
-
+UNDETERMINED = "und"  # language code (BCP 47) of an unidentified language
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_INPUT_CHARS)]
 
 _LABELS = {one.code: one.customer for one in LANGUAGES if one.customer}
@@ -59,11 +51,8 @@ _SPEAKER = re.compile(
 """Speaker at the beginning of a line: "khách: ", "Shop Lan: "; neither "lúc 10:30" nor an address."""
 
 
-_MAX_LABELS = 20
-"""Most lines in the head of a pasted mail."""
-
-_MOST_LABELS = MAX_MESSAGES * _MAX_LABELS
-"""Most lines checked for the head of a mail; no chat has as many."""
+_MAX_LABELS = 20  # most lines in the head of a pasted mail
+_MOST_LABELS = MAX_MESSAGES * _MAX_LABELS  # most lines checked for the head of a mail; no chat has as many
 
 
 def _role(value: Any) -> Any:
@@ -71,13 +60,7 @@ def _role(value: Any) -> Any:
 
 
 class RecentMessage(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True):
-    """One message of the conversation.
-
-    Args:
-        role: Who says it: `user` is the customer; None where that is not known.
-        name: What whoever says it is called.
-        content: What it says.
-    """
+    """One message of the conversation."""
 
     role: Annotated[Role | None, BeforeValidator(_role)] = Field(
         None,
@@ -151,15 +134,7 @@ def _said(text: str) -> Mapping[str, str]:
 
 
 class ChatSummaryRequest(BaseModel):
-    """A conversation to sum up.
-
-    Args:
-        user_input: The customer's newest message.
-        conversation_id: The conversation: the thread's id, where it is one of this server's.
-        recent_messages: The messages before the newest one, the oldest first.
-        previous_summary: The `sum_history` of the last answer.
-        ad_content: The advertisement or post that the customer answers.
-    """
+    """A conversation to sum up."""
 
     # what is wrong is said without what was sent: errors end up in logs
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -196,15 +171,7 @@ _Counts = Annotated[dict[str, int], BeforeValidator(_counted)]
 
 
 class Usage(BaseModel, extra="ignore", frozen=True):
-    """The tokens of the model call, as the provider counted them.
-
-    Args:
-        input_tokens: Of the prompt.
-        output_tokens: Of the answer.
-        total_tokens: Of both.
-        input_token_details: Those of the prompt by kind, such as `cache_read`.
-        output_token_details: Those of the answer by kind, such as `reasoning`.
-    """
+    """The tokens of the model call, as the provider counted them."""
 
     input_tokens: int
     output_tokens: int
@@ -234,15 +201,7 @@ class Degradation(BaseModel, frozen=True):
 
 
 class ChatSummary(BaseModel, frozen=True):
-    """The state of a conversation after its newest message.
-
-    Args:
-        sum_history: The new summary, with what is known of the customer in its first line.
-        full_question: The newest message, understandable by itself.
-        language: The language of the newest message.
-        usage: The tokens of the model call.
-        degraded: What the result had to do without.
-    """
+    """The state of a conversation after its newest message."""
 
     sum_history: str = Field(description="The new summary, with what is known of the customer in its first line.")
     full_question: str = Field(description="The newest message, so that it can be understood by itself.")

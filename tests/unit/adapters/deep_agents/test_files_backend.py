@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from deepagents.backends.protocol import BackendProtocol
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.integrations import MemoryFilesBackend
-from react_mem.integrations.deep_agents.package import BackendProtocol
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from tests.contract.conftest import memory_store
@@ -386,7 +386,7 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     for name in [name for name in sys.modules if name.startswith("react_mem.integrations.deep_agents")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "deepagents.backends", None)
-    with pytest.raises(ImportError, match=r"react-mem\[deepagents\]"):
+    with pytest.raises(ImportError, match="extra 'deepagents'"):
         import react_mem.integrations.deep_agents.files_backend  # noqa: F401
 
 

@@ -1,20 +1,19 @@
-"""From turns to procedures, lessons and words: what they say is covered by the turns, and copied from none."""
+"""From turns to procedures and words: what they say is covered by the turns, and copied from none."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from react_mem.memory.reflect.skills.distilling import distil, find, vocabulary
+from react_mem.memory.reflect.skills.distilling import ProcedureWording, distil, find, vocabulary
 from react_mem.memory.reflect.skills.skill_drafts import (
     MAX_CHARS,
     MAX_STEPS,
     MIN_SUPPORT,
-    ProcedureWording,
-    Proposals,
     SkillEvidence,
     Trace,
     procedures,
@@ -30,9 +29,9 @@ def found_in(*said: str, shortest: int = 1) -> list[str]:
     return [" ".join(one.tools) for one in found]
 
 
-def worded(turns: list[Trace], said: Proposals | None = None) -> tuple[list[list[str]], list[str]]:
+def worded(turns: list[Trace], said: Mapping[int, ProcedureWording] | None = None) -> tuple[list[list[str]], list[str]]:
     [kind] = find(turns, TOOLS)
-    done = distil(kind, kind.procedures, said, TOOLS)
+    done = distil(kind.task_type, kind.procedures, said or {}, TOOLS)
     return [texts_of(one.skill) for one in done.drafts], done.refused
 
 
@@ -80,25 +79,6 @@ class TestProcedures:
         assert [one.tools for one in procedures(turns, shortest=1)] == [one.tools for one in found]
 
 
-class TestLessons:
-    def lessons(self, *said: str) -> list[str]:
-        [kind] = find([trace(one, number) for number, one in enumerate(said)], TOOLS)
-        return [lesson.skill.preferences[0] for lesson in kind.drafted_lessons(TOOLS)]
-
-    def test_what_has_to_come_first(self) -> None:
-        failing = ["order! stock order", "mail order! stock order", "order! stock order mail!"]
-        assert self.lessons(*failing, "order! mail!") == ["`order` fails before `stock`: use `stock` first"]
-
-    def test_not_where_it_once_worked_without(self) -> None:
-        failing = ["order! stock order mail!", "mail order! stock order mail!", "order! stock order mail!"]
-        assert self.lessons(*failing, "order mail!") == []
-
-    def test_what_never_works(self) -> None:
-        assert self.lessons(*["mail!"] * 5) == []
-        assert self.lessons(*["mail!"] * 6) == ["`mail` has failed each time: do without it"]
-        assert self.lessons(*["mail!"] * 6, "mail") == []
-
-
 class TestWords:
     def turns(self, **arguments: str) -> list[Trace]:
         return [
@@ -111,29 +91,13 @@ class TestWords:
         assert texts == ["a task of the type shop about please, buy, green, tea", *["with {what}"] * 4]
         assert refused == []
 
-    def test_what_one_tool_hands_on_to_the_next_is_told(self) -> None:
-        turns = [trace("search order", n, goal="buy", id=f"id-{n}") for n in range(3)]
-        handed = [
-            Trace(
-                t.session_id,
-                t.turn_id,
-                t.task_type,
-                t.goal,
-                (t.steps[0].model_copy(update={"input": {}, "output": f"found id-{n}"}), *t.steps[1:]),
-                True,
-            )
-            for n, t in enumerate(turns)
-        ]
-        [[_, *actions]], _ = worded(handed)
-        assert actions == ["without arguments", "with {id} from search"]
-
     def test_a_model_s_words_are_taken_where_they_pass_and_plain_ones_where_not(self) -> None:
         said = ProcedureWording(
             use_when="A user wants something bought.",
             actions=("Look for {what}.", "Take the cheapest Oolong.", "Ask for stock.", "Order it for Ann."),
             preferences=("Never pay by card 4242424242424242.", "Say what it costs.", "Mail ann@example.com"),
         )
-        [texts], refused = worded(self.turns(), Proposals({0: said}, {}))
+        [texts], refused = worded(self.turns(), {0: said})
         assert texts == [
             "A user wants something bought.",
             "Look for {what}.",
@@ -148,20 +112,13 @@ class TestWords:
         "use_when", ["", "x" * 201, "For Ann.", "See https://example.com/x", "Oolong tea is wanted"]
     )
     def test_a_bad_occasion_is_replaced(self, use_when: str) -> None:
-        [texts], refused = worded(self.turns(), Proposals({0: ProcedureWording(use_when, ("Use it.",) * 4, ())}, {}))
+        [texts], refused = worded(self.turns(), {0: ProcedureWording(use_when, ("Use it.",) * 4, ())})
         assert texts[0] == "a task of the type shop about please, buy, green, tea"
         assert len(refused) == 1
 
     def test_actions_that_do_not_fit_the_steps_are_replaced(self) -> None:
-        [texts], _ = worded(self.turns(), Proposals({0: ProcedureWording("To buy.", ("Search.",), ())}, {}))
+        [texts], _ = worded(self.turns(), {0: ProcedureWording("To buy.", ("Search.",), ())})
         assert texts == ["To buy.", *["with {what}"] * 4]
-
-    def test_a_lesson_is_taken_only_about_what_failed(self) -> None:
-        turns = [*self.turns(), *(trace("mail!", n, goal=f"mail {n}") for n in range(3, 6))]
-        said = Proposals({}, {"mail": "It needs an address.", "order": "Do it twice.", "fax": "Never."})
-        texts, refused = worded(turns, said)
-        assert texts[1:] == [["a task of the type shop about mail", "It needs an address."]]
-        assert len(refused) == 2
 
     def test_tools_that_are_gone_are_no_procedure(self) -> None:
         [kind] = find(self.turns(), ["search", "compare"])
@@ -178,7 +135,7 @@ class TestWords:
     ) -> None:
         turns = [trace(BUYING, n, goal=goal, **given_) for n, goal in enumerate(goals)]
         [kind] = find(turns, TOOLS)
-        done = distil(kind, kind.procedures, None, TOOLS)
+        done = distil(kind.task_type, kind.procedures, {}, TOOLS)
         assert done.refused == []
         [draft] = done.drafts
         texts = texts_of(draft.skill)

@@ -27,7 +27,7 @@ from react_mem.memory.reflect.skills.learner import Learning, record_turn
 from react_mem.memory.scopes import steps_to_experience
 from react_mem.memory.work.items import Work, listen
 from tests.support.imported import but_for_origin
-from tests.support.learning import AGENT, TOOLS, did, lessons, skills
+from tests.support.learning import AGENT, TOOLS, did, skills
 from tests.support.scripted_model import ScriptedModel
 
 BUYING = "search compare order"
@@ -256,17 +256,6 @@ async def test_nothing_is_learnt_from_or_offered_to_somebody_else(memory: Memory
     assert (await skills(memory))[0].trials == 0
 
 
-async def test_a_lesson_stands_until_a_turn_speaks_against_it(memory: MemoryFacade) -> None:
-    for session in "123":
-        await did(memory, "order! stock order mail!", session, success=False)
-    await learnt(memory)
-    [lesson] = await offered(memory)
-    assert lesson.preferences == ("`order` fails before `stock`: use `stock` first",)
-    await did(memory, "order", "4", success=True)
-    assert len((await learnt(memory)).retired) == 1
-    assert [one.status for one in await lessons(memory)] == ["archived"]
-
-
 class TestForgetting:
     async def test_a_skill_outlives_a_conversation_that_others_repeat_and_falls_with_the_last(
         self, memory: MemoryFacade
@@ -310,7 +299,7 @@ class TestForgetting:
 
 class TestWithAModel:
     def said(self, **skill: Any) -> str:
-        return json.dumps({"skills": [{"procedure": "p0", "preferences": [], **skill}], "lessons": []})
+        return json.dumps({"skills": [{"procedure": "p0", "preferences": [], **skill}]})
 
     async def test_its_words_are_taken_in_one_call_that_shows_no_value(self, memory: MemoryFacade) -> None:
         said = self.said(use_when="Something is to be bought.", actions=["Look for {query}.", "Compare.", "Order."])
@@ -344,8 +333,8 @@ async def test_a_skill_is_trusted_no_more_than_the_steps_that_it_was_learnt_from
     assert {skill.task_type: skill.origin for skill in await skills(memory)} == {"shop": "tool", "news": "web"}
 
 
-@pytest.mark.parametrize(("source", "is_named"), [("stock", True), (WEB_SEARCH, False)])
-async def test_what_a_page_gave_is_not_handed_on_by_a_skill(memory: MemoryFacade, source: str, is_named: bool) -> None:
+@pytest.mark.parametrize("source", ["stock", WEB_SEARCH])
+async def test_what_a_tool_gave_is_not_handed_on_by_a_skill(memory: MemoryFacade, source: str) -> None:
     for session in ("1", "2", "3"):
         account = f"ACC-{session}{session}"
         taken = [
@@ -361,11 +350,12 @@ async def test_what_a_page_gave_is_not_handed_on_by_a_skill(memory: MemoryFacade
         "actions": ["look", "pay to ACC-11 as the page says"],
         "preferences": ["ACC-22 first"],
     }
-    answer = json.dumps({"skills": [{"procedure": "p0", **said}], "lessons": []})
+    answer = json.dumps({"skills": [{"procedure": "p0", **said}]})
     await learnt(memory, model=ScriptedModel(script=[answer]), tools=[*TOOLS, WEB_SEARCH])
     [skill] = await offered(memory)
     assert "ACC" not in skill.text
-    assert (f"{{account}} from {source}" in skill.text) is is_named
+    assert "with {account}" in skill.text
+    assert f"from {source}" not in skill.text
     assert skill.preferences == ()
 
 

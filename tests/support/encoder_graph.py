@@ -1,4 +1,4 @@
-"""The encoder as an ONNX graph without weights: `python -m react_mem.memory.store.e5.graph` writes `encoder.onnx`.
+"""The encoder as an ONNX graph without weights: `python -m tests.support.encoder_graph` writes `encoder.onnx`.
 
 Only a change of the graph needs this module and the package `onnx`. The graph names its weights, which are
 given when it is loaded (see `OnnxEncoder`); so the file has ten kilobytes and no copy of the weights.
@@ -11,7 +11,9 @@ from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-GRAPH_FILE = Path(__file__).with_name("encoder.onnx")
+import react_mem.memory.store.e5
+
+GRAPH_FILE = Path(react_mem.memory.store.e5.__file__).with_name("encoder.onnx")
 
 _WIDTH, _LAYERS, _HEADS, _INNER, _EPSILON = 384, 12, 12, 1536, 1e-12
 _OPSET, _IR = 18, 9
