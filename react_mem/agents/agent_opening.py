@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,7 @@ from react_mem.agents.config import (
     load_agent_config,
     with_embedding_of,
 )
-from react_mem.agents.resolve import AgentTool, CompileOptions, ResolvedAgent, build_agent, resolve_agent
+from react_mem.agents.resolve import AgentTool, ResolvedAgent, build_agent, resolve_agent
 from react_mem.errors import AgentConfigError
 from react_mem.memory import StorageSettings
 from react_mem.memory.records import checked
@@ -100,24 +100,25 @@ async def open_agent(
         context_schema=context_schema,
         name=name,
     )
-    options = CompileOptions(
-        store=store, checkpointer=checkpointer, interrupt_before=interrupt_before, interrupt_after=interrupt_after
-    )
     if store is not None:
         check_embedding(config, store)
         await refuse_unfit_store(store, settings)
-    if store is not None and checkpointer is not None:
-        graph = build_agent(resolved, **options)
-        async with resolved.work.running(store, _keeper(checkpointer)):
-            yield graph
-        return
-    async with open_storage(with_embedding_of(config, settings or StorageSettings.from_env())) as storage:
-        memory = store or storage.memory
-        options["store"] = memory
-        options["checkpointer"] = checkpointer or storage.checkpointer
-        graph = build_agent(resolved, **options)
-        async with resolved.work.running(memory, _keeper(checkpointer) or storage.checkpointer):
-            yield graph
+    async with AsyncExitStack() as stack:
+        saver = _keeper(checkpointer)
+        if store is None or checkpointer is None:
+            opening = open_storage(with_embedding_of(config, settings or StorageSettings.from_env()))
+            storage = await stack.enter_async_context(opening)
+            store, checkpointer = store or storage.memory, checkpointer or storage.checkpointer
+            saver = saver or storage.checkpointer
+        graph = build_agent(
+            resolved,
+            store=store,
+            checkpointer=checkpointer,
+            interrupt_before=interrupt_before,
+            interrupt_after=interrupt_after,
+        )
+        await stack.enter_async_context(resolved.work.running(store, saver))
+        yield graph
 
 
 def _keeper(checkpointer: Checkpointer) -> BaseCheckpointSaver[Any] | None:

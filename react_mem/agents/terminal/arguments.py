@@ -78,7 +78,7 @@ def _commands() -> dict[str, tuple[Any, ...]]:
     one = _option("id", "its id, or the beginning of it")
     everything = _option("query", "what to look for; everything by default", nargs="?", default="")
     limit = _option("--limit", "how many, at most (default: %(default)s)", type=_count, default=50)
-    scopes = f"only this scope; may be repeated: {', '.join(MemoryScope)}"
+    scopes = f"only this scope, with what memory notes for itself; may be repeated: {', '.join(MemoryScope)}"
     scope = _option("--scope", scopes, action="append", type=_scope, metavar="SCOPE")
     as_of = "what was believed then: a date (its end), or a time, in ISO 8601"
     dated = _option("--as-of", as_of, type=_time, metavar="TIME")
@@ -103,7 +103,6 @@ def _commands() -> dict[str, tuple[Any, ...]]:
             *told,
             scope,
             limit,
-            _flag("--all", "what memory notes for itself too, such as chains of summaries"),
         ),
         "memory show": ("one memory, whole", *told, one),
         "memory correct": (

@@ -105,7 +105,7 @@ class _Command:
 
     async def list(self, memory: MemoryFacade) -> int:
         found = await memory.list_records(self._user, self.arguments.scope or list(MemoryScope))
-        if not self.arguments.scope and not self.arguments.all:
+        if not self.arguments.scope:
             found = [item for item in found if kind_named(item.source).listed]
         found.sort(key=lambda item: place(item.source))
         return await self._show_items(found[: self.arguments.limit], len(found))

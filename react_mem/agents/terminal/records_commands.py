@@ -10,7 +10,6 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
 from rich.console import Console
 from rich.text import Text
 
@@ -140,27 +139,18 @@ async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, 
     return 0 if told.is_gone else 1
 
 
-class _SavedAnswer(BaseModel):
-    """Answer of the route that erases, as saved by a client."""
-
-    receipt: SignedReceipt
-
-
 def _read(file: str) -> SignedReceipt:
     text = "\n".join(read_lines(file))
     if len(text) > _MAX_CHARS:
         raise MemoryCommandError(f"{file} is no receipt: it is longer than {_MAX_CHARS} characters")
     try:
-        return _SavedAnswer.model_validate_json(text).receipt
-    except ValidationError:
-        # then it is the receipt alone, or is told as none
-        pass
-    try:
-        return SignedReceipt.model_validate_json(text)
-    except ValidationError as error:
+        data = json.loads(text)
+        # the answer of the route that erases, as a client saved it, has the receipt in it
+        is_answer = isinstance(data, dict) and "public_key" not in data
+        return SignedReceipt.model_validate(data.get("receipt") if is_answer else data)
+    except ValueError:
         raise MemoryCommandError(
-            f"{file} is no signed receipt, as `react-mem memory forget --receipt` writes it: "
-            f"{error.error_count()} fields are wrong or missing"
+            f"{file} is no signed receipt, as `react-mem memory forget --receipt` writes it: something is wrong in it"
         ) from None
 
 

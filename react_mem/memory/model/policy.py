@@ -131,9 +131,6 @@ class QuotaSettings(BaseModel, extra="forbid", frozen=True):
     """Quotas of a user, for a day by UTC and in all: the `quotas:` block of an agent's `memory:`.
 
     What a user takes up is counted over all agents that have the quota, and each agent holds the sum to its own limit.
-
-    >>> QuotaSettings().limits_days, QuotaSettings(messages_a_day=100).limits_days
-    (False, True)
     """
 
     messages_a_day: int | None = Field(None, ge=1, description="Messages of a user that are answered, at most.")

@@ -182,8 +182,8 @@ def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
         or (one.similarity is not None and one.similarity >= nearest - GAP)
         or (worded > 0 and one.arms.get(Arm.LEXICAL, 0.0) >= AS_WORDED * worded)
         or _score(one) >= SHARE * best
-        # links alone lead to it, and nothing was compared
-        or one.arms.keys() == {Arm.GRAPH}
+        # what is linked with a find need not be like the question
+        or one.arms.get(Arm.GRAPH, 0.0) > 0
     ]
 
 
