@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,13 +20,15 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import StorageError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import checked, checked_calls
+from react_mem.memory.maintenance.runner import retain_all
 from react_mem.memory.maintenance.worker import CLOSING_SECONDS, close_workers
 from react_mem.memory.model.namespaces import encode
-from react_mem.memory.model.policy import LegalHold, MemoryPolicy
+from react_mem.memory.model.policy import LegalHold, MemoryPolicy, RetentionSettings
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.rights.holds import all_holds
 from react_mem.memory.rights.receipts import public_half, public_key
+from react_mem.memory.rights.retention import Retained
 from react_mem.memory.store.audit.audit_log import AuditEntry, AuditHead
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.checkpointer import ThreadSaver

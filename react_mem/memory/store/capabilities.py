@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from react_mem.memory.store.calibration import Calibration
     from react_mem.memory.store.embeddings import EmbeddingModel
     from react_mem.memory.store.keys.key_ring import KeyRing
-    from react_mem.memory.store.left_traces import Traces, TracesFound
+    from react_mem.memory.store.left_traces import Traces
     from react_mem.memory.store.listing import ConversationPlace, Listed, ListedConversations, ListPlace, Wanted
     from react_mem.memory.store.owned import OwnedPage
     from react_mem.memory.store.room import Stored

@@ -104,14 +104,13 @@ PURPOSE = Choice(
     "purpose", "answer extraction summary web_search chat_summary learning consolidation planning switching"
 )
 _MODEL = Name("model")
-_DIRECTION = choice("direction", "input output")
-_INPUT = choice("input", "query documents")
-_HIT = choice("hit", "yes no")
-_CACHE = choice("cache", "question document page")
-_LEVEL = choice("level", "1 2 3 4 5 6 7 8 9 master")
-_SECTION = choice(
-    "section",
-    "system profile web_pages memories summaries conversation working_memory question tools total",
+_DIRECTION = Choice("direction", "input output")
+_INPUT = Choice("input", "query documents")
+_HIT = Choice("hit", "yes no")
+_CACHE = Choice("cache", "question document page")
+_LEVEL = Choice("level", "1 2 3 4 5 6 7 8 9 master")
+_SECTION = Choice(
+    "section", "system profile web_pages memories summaries conversation working_memory question tools total"
 )
 _SOURCE = Name("source")  # The kind of a record, from its class
 ERROR_TYPE = Name("error_type")  # The class of an exception, never its message
