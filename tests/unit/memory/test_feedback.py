@@ -19,7 +19,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import Recall, RecallHit
 from react_mem.memory.merging.doubts import HIGHEST, LOWEST, favour, in_favour, voted
 from react_mem.memory.merging.transcript import message_record_id
-from react_mem.memory.model.interface import MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.skills.learner import record_turn
@@ -166,7 +166,7 @@ def test_what_a_prompt_shows_is_measured_by_how_relevant_it_is() -> None:
         for n, (scope, score, similarity) in enumerate(told)
     ]
     with telemetry.listen(MeterProvider([reader])):
-        _measure(Mock(tokens={}, dropped={}, memories=MemoryResults(items)), 1)
+        _measure(Mock(tokens={}, dropped={}, memories=Mock(items=items)), 1)
     data = reader.get_metrics_data()
     assert data is not None
     metrics = {m.name: m.data.data_points for m in data.resource_metrics[0].scope_metrics[0].metrics}
