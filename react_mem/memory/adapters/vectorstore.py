@@ -45,7 +45,6 @@ from react_mem.memory.adapters.vector_index import (
     NOTES,
     PAGE,
     Dialect,
-    Namespace,
     Place,
     VectorEntry,
     VectorHit,
@@ -58,7 +57,7 @@ from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.model.interface import Arm, MemoryScope
-from react_mem.memory.model.namespaces import ROOT
+from react_mem.memory.model.namespaces import ROOT, Namespace
 from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.attachments import limit_of
@@ -334,11 +333,7 @@ class VectorIndexSettings(BaseModel, extra="forbid", frozen=True):
         return {"factory": given} if isinstance(given, str) else given
 
     async def open(self, embeddings: Embeddings) -> VectorStore:
-        """Make the vector store with an embedding model.
-
-        Raises:
-            ValueError: If there is no such factory, or it makes something else; the message names the fix.
-        """
+        """Make the vector store with an embedding model; a ValueError names the fix where that fails."""
         made = await asyncio.to_thread(self._make, embeddings)
         if inspect.isawaitable(made):
             made = await made
@@ -371,10 +366,8 @@ async def open_vector_index(
 ) -> VectorIndexedStore:
     """Return a store that searches in the vector store of the settings, after indexing is up to date.
 
-    A vector store that is new to the store is backfilled with everything in the store.
-
-    Raises:
-        ValueError: If it cannot be made; the message names the fix.
+    A vector store that is new to the store is backfilled with everything in the store. A ValueError names the fix where
+    it cannot be made.
     """
     checked = settings if isinstance(settings, VectorIndexSettings) else VectorIndexSettings.model_validate(settings)
     opened = with_vector_index(store, await checked.open(embeddings), scopes=checked.scopes)

@@ -24,13 +24,9 @@ _SHOWN_CHARS = 600
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A memory.
+    """A memory of a kind (`type`), its name on one line, its text, date and provenance.
 
-    Args:
-        type: The record's kind.
-        name: Its name, on one line.
-        metadata: Its date and provenance.
-        current: True if it is believed; always true for kinds without belief, such as messages.
+    `current` says that it is believed; always true for kinds without belief, such as messages.
     """
 
     id: str
@@ -136,20 +132,13 @@ _REPLACED = ("was replaced by", "replaced")
 
 
 def name_of(value: Mapping[str, Any]) -> str:
-    r"""Return the name of a record on one line.
-
-    >>> name_of({"kind": "episode", "goal": "Plan  the\ntrip", "text": "Plan the trip. Booked."})
-    'Plan the trip'
-    """
+    """Return the name of a record on one line."""
     line = " ".join(str(title_of(value) or value.get("kind", "")).split())
     return line if len(line) <= MAX_NAME else f"{line[: MAX_NAME - 1]}…"
 
 
 def reason(source: Node, edge: Edge, target: Node) -> str:
-    """Return the verb between two linked memories.
-
-    Args:
-        edge: The link, seen from the source.
+    """Return the verb between two linked memories, of a link seen from the source.
 
     >>> concept, step = Node("c", "concept", "semantic"), Node("s", "task_step", "state")
     >>> reason(concept, Edge("s", "state", LinkKind.SUPPORT, Direction.OUT), step)

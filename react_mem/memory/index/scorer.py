@@ -19,7 +19,7 @@ from react_mem.memory.index.half_precision import Floats, Rows
 from react_mem.memory.index.ranked_hits import KnownCosines, Parts, RankedHits, VectorCosines, highest, lowest_unknown
 from react_mem.memory.index.recall import CosineScale, RecallOp
 from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts
-from react_mem.memory.index.weights import DAY, StandingWeight, Weights
+from react_mem.memory.index.weights import DAY, Weights
 from react_mem.memory.model.interface import Arm
 
 Mask = NDArray[np.bool_]
@@ -70,12 +70,21 @@ def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus
     """
     texts, weights = known.texts, Weights.of(op, scale)
     compared = known if weights.cosine else KnownCosines(texts)
-    eligible = _eligible(texts, op, weights)
+    eligible = np.ones(texts.size, dtype=bool) if texts.alive is None else texts.alive.copy()
+    eligible[texts.texts_of(op.without)] = False
+    for mark in weights.required:
+        eligible &= texts.marked(mark)
+    for mark in weights.refused:
+        eligible &= ~texts.marked(mark)
     if not eligible.any():
         return RankedHits(texts)
     words = _AskedWords.of(texts, weights, corpus)
-    standing = [_StandingTexts.of(one, eligible, compared, weights) for one in weights.standing]
-    near = _near(eligible, compared, weights)
+    standing = [_StandingTexts.of(*one, eligible, compared, weights) for one in weights.standing]
+    # in descending order, without a threshold
+    near = np.zeros(0, dtype=np.int64)
+    if weights.cosine:
+        near = compared.nearest(np.flatnonzero(eligible & ~np.isnan(compared.cosines)), weights.seeds)
+        near = near[np.argsort(-compared.cosines[near], kind="stable")]
     proposed = _proposed(eligible, compared, near, words, standing, weights)
     if not len(proposed):
         return RankedHits(texts)
@@ -89,10 +98,10 @@ def nearest(texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32], 
     compared = VectorCosines(texts, vector)
     embedded = texts.order[~np.isnan(texts.squares[texts.order])]
     found = compared.nearest(embedded, count)
-    exact = compared.exact(found)
-    order = np.argsort(-lowest_unknown(exact), kind="stable")
+    cosines = compared.cosines[found]
+    order = np.argsort(-lowest_unknown(cosines), kind="stable")
     best: dict[str, float] = {}
-    for text, cosine in zip(found[order].tolist(), exact[order].tolist(), strict=True):
+    for text, cosine in zip(found[order].tolist(), cosines[order].tolist(), strict=True):
         best.setdefault(texts.key(text), cosine)
     return list(best.items())
 
@@ -101,12 +110,8 @@ def nearest(texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32], 
 class _AskedWords:
     """The question's words in the texts.
 
-    Args:
-        rarities: Weight of each word that occurs at all.
-        sets: For each text its words, as a bit set.
-        sums: For each text the sum of its words' weights.
-        lengths: For each text the number of words.
-        mean: Mean number of words of a text.
+    `rarities` are the weights of the words that occur at all. Each text has its words as a bit set, the sum of their
+    weights, and its length, of which `mean` is the mean.
     """
 
     rarities: Floats
@@ -159,43 +164,25 @@ class _StandingTexts:
 
     texts: Rows
     mean: float
-    weight: StandingWeight
+    base: float
+    weight: float
 
     @classmethod
-    def of(cls, weight: StandingWeight, eligible: Mask, compared: KnownCosines, weights: Weights) -> _StandingTexts:
-        known = compared.texts.marked(weight.mark) & ~compared.texts.unread & ~np.isnan(compared.rough)
+    def of(
+        cls, mark: int, base: float, weight: float, eligible: Mask, compared: KnownCosines, weights: Weights
+    ) -> _StandingTexts:
+        known = compared.texts.marked(mark) & ~compared.texts.unread & ~np.isnan(compared.cosines)
         texts = compared.nearest(np.flatnonzero(eligible & known), fusion.SEEDS)
         if not len(texts):
-            return cls(texts, 0.0, weight)
-        cosine = compared.exact(texts)
-        return cls(texts[cosine >= max(weights.unrelated, weights.min_cosine)], float(cosine.mean()), weight)
-
-    def has(self, members: Rows) -> Mask:
-        return np.isin(members, self.texts)
+            return cls(texts, 0.0, base, weight)
+        cosine = compared.cosines[texts]
+        return cls(texts[cosine >= max(weights.unrelated, weights.min_cosine)], float(cosine.mean()), base, weight)
 
     def parts(self, members: Rows, cosine: Floats) -> Floats:
         """Return the contributions of this arm: a base, and more for the best match."""
         nearer = np.maximum(_none_unknown(cosine - self.mean), 0)
-        found: Floats = self.has(members) * (self.weight.least + self.weight.cosine * nearer)
+        found: Floats = np.isin(members, self.texts) * (self.base + self.weight * nearer)
         return found
-
-
-def _eligible(texts: IndexedTexts, op: RecallOp, weights: Weights) -> Mask:
-    eligible = np.ones(texts.size, dtype=bool) if texts.alive is None else texts.alive.copy()
-    eligible[texts.texts_of(op.without)] = False
-    for mark in weights.required:
-        eligible &= texts.marked(mark)
-    for mark in weights.refused:
-        eligible &= ~texts.marked(mark)
-    return eligible
-
-
-def _near(eligible: Mask, compared: KnownCosines, weights: Weights) -> Rows:
-    """Return the texts nearest to the question in descending order, without a threshold."""
-    if not weights.cosine:
-        return np.zeros(0, dtype=np.int64)
-    near = compared.nearest(np.flatnonzero(eligible & ~np.isnan(compared.rough)), weights.seeds)
-    return near[np.argsort(-compared.exact(near), kind="stable")]
 
 
 def _proposed(
@@ -207,7 +194,7 @@ def _proposed(
     weights: Weights,
 ) -> Rows:
     texts = compared.texts
-    proposed = [near[compared.exact(near) >= weights.min_cosine]]
+    proposed = [near[compared.cosines[near] >= weights.min_cosine]]
     if words is not None:
         worded = np.flatnonzero(eligible & (words.sets != 0))
         proposed.append(worded[highest(words.scores(worded), weights.seeds)])
@@ -232,11 +219,8 @@ def _within(said_at: Rows, weights: Weights) -> Mask:
 class _Region:
     """The proposed texts, their neighbours, which may be scored too, and in turn those, which count for them.
 
-    Args:
-        texts: Its texts, by place.
-        conversations: The conversation of each; -1 for none.
-        reached: Mask of the proposed texts and their neighbours in the same conversation.
-        around: Distance at which neighbours count; 0 outside of conversations.
+    Its texts are ordered by place, with the conversation of each (-1 for none). `reached` is the mask of the proposed
+    and their neighbours; `around` is the distance at which neighbours count, 0 outside of conversations.
     """
 
     texts: Rows
@@ -290,19 +274,19 @@ def _scored(
     own = np.flatnonzero(region.reached & eligible[region.texts])
     around, same = _neighbours(own, region.conversations, region.around)
     members = region.texts[own]
-    exact = compared.exact(region.texts) if weights.cosine else np.full(len(region.texts), np.nan)
-    cosine = exact[own]
+    cosines = compared.cosines[region.texts]
+    cosine = cosines[own]
     lexical = np.zeros(len(own)) if words is None else _lexical(region.texts, words, around, same, weights)
     said_at = compared.texts.said_at[members]
     within = _within(said_at, weights)
     kept = np.isnan(cosine) | (cosine >= weights.min_cosine) | (lexical > 0) | within
     for one in standing:
-        kept |= one.has(members)
+        kept |= np.isin(members, one.texts)
     if not weights.cosine:
         kept[:] = True
     beside = cosine
     if region.around:
-        beside = _mean_around(exact, around, same)
+        beside = _mean_around(cosines, around, same)
         beside = np.where(np.isnan(beside), cosine, beside)
     contributions: dict[Arm, Floats] = {
         Arm.VECTOR: weights.cosine * _none_unknown(cosine - weights.unrelated),

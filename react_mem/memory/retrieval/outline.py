@@ -66,7 +66,7 @@ def outline_operations(query: MemoryQuery, question: Question | None, policy: Me
         _EXCHANGES,
         without=query.seen,
         # little of everything: nothing is too far from the question, and what is near to all of it is not put back
-        arms=policy.recall.arms - {Arm.GRAPH, Arm.HUB, Arm.STANDING},
+        arms=policy.recall.arms - {Arm.HUB, Arm.STANDING},
         pairs=True,
     )
     summaries = every._replace(conditions={"kind": SUMMARY.name}, limit=_SUMMARIES, pairs=False)
@@ -158,10 +158,7 @@ AS_WORDED = 0.7
 
 
 def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
-    """Drop the facts far below the best hit, keeping the order.
-
-    Without vectors everything stays: shared words alone say too little about distance.
-    """
+    """Drop the facts far below the best hit, keeping the order; without vectors shared words alone say too little."""
     best = max((_score(one) for one in found), default=0.0)
     nearest = max((one.similarity for one in found if one.similarity is not None), default=None)
     if best <= 0 or nearest is None:
@@ -270,11 +267,7 @@ _PLACE = "place"
 
 @lru_cache(maxsize=8)
 def load_reranker(path: str) -> BaseDocumentCompressor:
-    """Return the cached reranker at a path, in the form of `check_reranker`. Blocks: it may load a model.
-
-    Raises:
-        ValueError: If there is none.
-    """
+    """Return the cached reranker at a path (see `check_reranker`), or raise ValueError. Blocks: it may load a model."""
     found = reranker_at(path)
     made = found if isinstance(found, BaseDocumentCompressor) else found() if callable(found) else found
     if not isinstance(made, BaseDocumentCompressor):
@@ -283,11 +276,7 @@ def load_reranker(path: str) -> BaseDocumentCompressor:
 
 
 async def rerank(path: str, query: str, found: Sequence[RecallHit]) -> list[RecallHit]:
-    """Rerank recalled memories; dropped ones come last. Errors of the reranker are passed on.
-
-    Raises:
-        ValueError: If there is no such reranker.
-    """
+    """Rerank recalled memories; dropped ones come last. Errors of the reranker are passed on."""
     if len(found) < 2:
         return list(found)
     reranker = await asyncio.to_thread(load_reranker, path)
