@@ -95,17 +95,12 @@ def in_place(thread: Sequence[AnyMessage], marked: Sequence[AnyMessage]) -> list
     return [known.get(message.id, message) for message in thread]
 
 
-def turn_of(thread: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
-    """Return the messages of the current turn, which begins with the user's last message."""
-    return thread[current_start(thread) :]
-
-
 def steps_of(thread: Sequence[AnyMessage]) -> list[dict[str, Any]]:
     """Return the agent's steps in the current turn: each tool call with its result."""
     steps: list[dict[str, Any]] = []
     # some servers begin again with `call_0` in every answer: only what is called and not yet answered is meant
     waiting: dict[str, dict[str, Any]] = {}
-    for message in turn_of(thread):
+    for message in thread[current_start(thread) :]:
         if isinstance(message, AIMessage):
             waiting = {}
             for call in message.tool_calls:
@@ -292,7 +287,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         if delegated:
             return update | noted(state, kept_out(thread))
         update |= {"memory_asked": thread[-1].id}
-        update |= noted(state, kept_out(turn_of(thread)) if memory.switched_off else theirs)
+        update |= noted(state, kept_out(thread[current_start(thread) :]) if memory.switched_off else theirs)
         return update | {"memory_mark": mark_of(said)} if recalled.stored else update
 
     def _remembering(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -318,7 +313,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         start = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == asked), len(thread))
         theirs = [by_other(message, "run") for message in thread[start:] if is_users(message)]
         thread = in_place(thread, theirs)
-        turn = turn_of(thread)
+        turn = thread[current_start(thread) :]
         if thread and (memory.switched_off or is_kept_out(turn[0])):
             return done | noted(state, kept_out(turn))
         done |= noted(state, theirs)

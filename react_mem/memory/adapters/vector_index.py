@@ -1,11 +1,8 @@
 """Search index of a namespace in any LangChain `VectorStore`: entries, queries, checks, and notes of missing entries.
 
 An external vector store may return fewer hits than asked for, other users' hits or outdated ones. So every search is
-bounded to one namespace by a filter in the vector store's own dialect, goes on until there is enough, and returns hits,
-not items: the caller loads the items and checks each hit against its item.
-
-A note of each item to index is written with the item and deleted once it is indexed: a crash or an outage in between
-leaves the note, and the next search or write catches up.
+bounded to one namespace by a filter in its own dialect, goes on until there is enough, and returns hits, which the
+caller checks against their items.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
 """Memory searched in any LangChain `VectorStore`, such as Milvus or OpenSearch; its records stay in the store.
 
-`VectorIndexedStore` is a LangGraph store around another one. The inner store keeps every record and is authoritative;
-the vector store has the vectors of some scopes:
-
-- A write goes to the inner store, in one batch with a note that the item is to be indexed; then the vector store
-  indexes it, and the note goes. A crash or an outage in between leaves the note, and the next search or write of the
-  owner, or the next start, catches up. So nothing is lost, and no deleted item stays behind.
-- A search asks the vector store, bounded to the owner's namespace, and goes on until there is enough. A hit counts only
-  if the record is there and still has its text.
-
-A vector store compares vectors: words, neighbours and times, which `MemoryStore` searches too, do not count in these
-scopes. The inner store searches the others as before.
+`VectorIndexedStore` is a LangGraph store around another one, which keeps every record and is authoritative; the vector
+store has the vectors of some scopes. A write goes to the inner store, in one batch with a note that the item is to be
+indexed; then the vector store indexes it, and the note goes. A crash or an outage in between leaves the note, and the
+next search or write of the owner, or the next start, catches up: nothing is lost, and no deleted item stays behind. A
+search asks the vector store, bounded to the owner's namespace, and goes on until there is enough; a hit counts only if
+the record is there and still has its text. Words, neighbours and times, which `MemoryStore` searches too, do not count
+in these scopes. The inner store searches the others as before.
 """
 
 from __future__ import annotations

@@ -31,6 +31,10 @@ _LEAST = 700.0
 """Largest negative exponent of the decay; beyond it the result is 0 anyway."""
 
 
+_Standing = tuple[Rows, float, float, float]
+"""Texts of a kind that are near enough to be proposed, the mean cosine of their kind, and its two weights."""
+
+
 @dataclass(frozen=True)
 class Corpus:
     """Statistics of a whole namespace, for an index with candidates only; `having` has document frequencies."""
@@ -44,23 +48,21 @@ class Comparisons:
     """Cosines of questions with texts, shared by the recalls of a read with the same question and texts."""
 
     def __init__(self) -> None:
-        self._made: list[tuple[IndexedTexts, object, VectorCosines]] = []
+        self._made: dict[tuple[int, int], tuple[VectorCosines, object]] = {}
 
     def of(
         self, texts: IndexedTexts, op: RecallOp, vector: Sequence[float] | NDArray[np.float32] | None
     ) -> KnownCosines:
-        """Return the cosines of a recall with the embedding of its question, if any.
-
-        Raises:
-            ValueError: If the vector has another length than those of the texts.
+        """Return the cosines of a recall with the embedding of its question, if any, or raise ValueError for a vector
+        of another length.
         """
         if vector is None or Arm.VECTOR not in op.arms or not len(texts):
             return KnownCosines(texts)
-        known = (made for compared, asked, made in self._made if compared is texts and asked is vector)
-        if (found := next(known, None)) is None:
-            found = VectorCosines(texts, vector)
-            self._made.append((texts, vector, found))
-        return found
+        asked = id(texts), id(vector)
+        if asked not in self._made:
+            # with the vector, so that no other one gets its id
+            self._made[asked] = VectorCosines(texts, vector), vector
+        return self._made[asked][0]
 
 
 def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus: Corpus | None = None) -> RankedHits:
@@ -79,16 +81,28 @@ def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus
     if not eligible.any():
         return RankedHits(texts)
     words = _AskedWords.of(texts, weights, corpus)
-    standing = [_StandingTexts.of(*one, eligible, compared, weights) for one in weights.standing]
+    comparable = eligible & ~np.isnan(compared.cosines)
     # in descending order, without a threshold
-    near = np.zeros(0, dtype=np.int64)
-    if weights.cosine:
-        near = compared.nearest(np.flatnonzero(eligible & ~np.isnan(compared.cosines)), weights.seeds)
-        near = near[np.argsort(-compared.cosines[near], kind="stable")]
-    proposed = _proposed(eligible, compared, near, words, standing, weights)
-    if not len(proposed):
+    near = compared.nearest(np.flatnonzero(comparable), weights.seeds)
+    near = near[np.argsort(-compared.cosines[near], kind="stable")]
+    proposed = [near[compared.cosines[near] >= weights.min_cosine]]
+    if words is not None:
+        worded = np.flatnonzero(eligible & (words.sets != 0))
+        proposed.append(worded[highest(words.scores(worded), weights.seeds)])
+    if len(weights.starts):
+        timely = np.flatnonzero(eligible & _within(texts.said_at, weights))
+        proposed.append(compared.nearest(timely, weights.seeds))
+    standing: list[_Standing] = []
+    for mark, base, weight in weights.standing:
+        kind = compared.nearest(np.flatnonzero(comparable & texts.marked(mark) & ~texts.unread), fusion.SEEDS)
+        if len(kind):
+            cosine = compared.cosines[kind]
+            proposed.append(kind[cosine >= max(weights.unrelated, weights.min_cosine)])
+            standing.append((proposed[-1], float(cosine.mean()), base, weight))
+    every = np.concatenate(proposed)
+    if not len(every):
         return RankedHits(texts)
-    region = _Region.of(texts, proposed, weights.reach)
+    region = _Region.of(texts, every, weights.reach)
     parts = _scored(region, eligible, compared, words, standing, near[: fusion.SEEDS], weights)
     return RankedHits(texts, parts)
 
@@ -158,52 +172,6 @@ class _AskedWords:
         return self.sums[wanted] * share * (fusion.SATURATION + 1) / (fusion.SATURATION + share)
 
 
-@dataclass(frozen=True)
-class _StandingTexts:
-    """Standing texts near enough to the question to be proposed by their vectors, and the mean cosine of their kind."""
-
-    texts: Rows
-    mean: float
-    base: float
-    weight: float
-
-    @classmethod
-    def of(
-        cls, mark: int, base: float, weight: float, eligible: Mask, compared: KnownCosines, weights: Weights
-    ) -> _StandingTexts:
-        known = compared.texts.marked(mark) & ~compared.texts.unread & ~np.isnan(compared.cosines)
-        texts = compared.nearest(np.flatnonzero(eligible & known), fusion.SEEDS)
-        if not len(texts):
-            return cls(texts, 0.0, base, weight)
-        cosine = compared.cosines[texts]
-        return cls(texts[cosine >= max(weights.unrelated, weights.min_cosine)], float(cosine.mean()), base, weight)
-
-    def parts(self, members: Rows, cosine: Floats) -> Floats:
-        """Return the contributions of this arm: a base, and more for the best match."""
-        nearer = np.maximum(_none_unknown(cosine - self.mean), 0)
-        found: Floats = np.isin(members, self.texts) * (self.base + self.weight * nearer)
-        return found
-
-
-def _proposed(
-    eligible: Mask,
-    compared: KnownCosines,
-    near: Rows,
-    words: _AskedWords | None,
-    standing: Sequence[_StandingTexts],
-    weights: Weights,
-) -> Rows:
-    texts = compared.texts
-    proposed = [near[compared.cosines[near] >= weights.min_cosine]]
-    if words is not None:
-        worded = np.flatnonzero(eligible & (words.sets != 0))
-        proposed.append(worded[highest(words.scores(worded), weights.seeds)])
-    if len(weights.starts):
-        timely = np.flatnonzero(eligible & _within(texts.said_at, weights))
-        proposed.append(compared.nearest(timely, weights.seeds))
-    return np.concatenate([*proposed, *(one.texts for one in standing)])
-
-
 def _none_unknown(cosine: Floats) -> Floats:
     return np.where(np.isnan(cosine), 0.0, cosine)
 
@@ -267,7 +235,7 @@ def _scored(
     eligible: Mask,
     compared: KnownCosines,
     words: _AskedWords | None,
-    standing: Sequence[_StandingTexts],
+    standing: Sequence[_Standing],
     near: Rows,
     weights: Weights,
 ) -> Parts:
@@ -280,8 +248,8 @@ def _scored(
     said_at = compared.texts.said_at[members]
     within = _within(said_at, weights)
     kept = np.isnan(cosine) | (cosine >= weights.min_cosine) | (lexical > 0) | within
-    for one in standing:
-        kept |= np.isin(members, one.texts)
+    for one, *_ in standing:
+        kept |= np.isin(members, one)
     if not weights.cosine:
         kept[:] = True
     beside = cosine
@@ -295,7 +263,14 @@ def _scored(
         Arm.SPEAKER: fusion.SPEAKER * _has(compared.texts, members, weights.speaker, weights)
         + fusion.SPEAKS_OF_ITSELF * _has(compared.texts, members, weights.itself, weights),
         Arm.TIME: _time(said_at, weights) + fusion.TELLS_WHEN * _has(compared.texts, members, weights.when, weights),
-        Arm.STANDING: sum((one.parts(members, cosine) for one in standing), np.zeros(len(own))),
+        # a base, and more for the best match
+        Arm.STANDING: sum(
+            (
+                np.isin(members, one) * (base + weight * np.maximum(_none_unknown(cosine - mean), 0))
+                for one, mean, base, weight in standing
+            ),
+            np.zeros(len(own)),
+        ),
         Arm.HUB: -weights.hub * compared.crowding(members, near) if weights.hub else np.zeros(len(own)),
     }
     return Parts(members[kept], cosine[kept], {arm: column[kept] for arm, column in contributions.items()})

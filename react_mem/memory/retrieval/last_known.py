@@ -6,11 +6,11 @@ It is bounded, separate for each owner, and its results are marked as old.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import cast
 
+from cachetools import LRUCache
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.memory.graph.links import in_utc
@@ -41,7 +41,7 @@ class LastReads:
     """Last reads of a store with their times, the latest last, and the times of its owners' last deletions."""
 
     def __init__(self) -> None:
-        self.kept: OrderedDict[_Key, tuple[float, MemoryResults]] = OrderedDict()
+        self.kept: LRUCache[_Key, tuple[float, MemoryResults]] = LRUCache(_MAX_READS)
         self.forgotten: dict[str, float] = {}
 
 
@@ -64,9 +64,6 @@ def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since:
         if item.scope is not MemoryScope.FILES
     ]
     reads.kept[_key(query)] = time.monotonic(), MemoryResults(items, results.missing)
-    reads.kept.move_to_end(_key(query))
-    while len(reads.kept) > _MAX_READS:
-        reads.kept.popitem(last=False)
 
 
 def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:

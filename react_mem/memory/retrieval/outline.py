@@ -56,8 +56,8 @@ _READ = 500
 
 def outline_operations(query: MemoryQuery, question: Question | None, policy: MemoryPolicy) -> list[Op | RecallOp]:
     """Return the store operations for an outline; none unless the query's `extra["whole"]` asks."""
-    asked = query.extra.get(ASKS_WHOLE) and question is not None and query.as_of is None
-    if not asked or question is None or MemoryScope.DIALOG not in query.scopes or not policy.recall.dialog:
+    asked = query.extra.get(ASKS_WHOLE) and policy.recall.dialog and MemoryScope.DIALOG in query.scopes
+    if not asked or question is None or query.as_of is not None:
         return []
     every = RecallOp(
         scope_namespace(query.user_id, MemoryScope.DIALOG),
@@ -85,7 +85,7 @@ def outline_of(answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultI
     lines = [line for one in exchanges if (line := _exchange(one, seen))]
     if not lines:
         return []
-    told = [(value, int(value.get("covers") or 0)) for value in (one.item.value for one in summaries)]
+    told = [(one.item.value, int(one.item.value.get("covers") or 0)) for one in summaries]
     payload = {
         "kind": OUTLINE,
         "exchanges": lines,
@@ -159,7 +159,7 @@ AS_WORDED = 0.7
 
 def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
     """Drop the facts far below the best hit, keeping the order; without vectors shared words alone say too little."""
-    best = max((_score(one) for one in found), default=0.0)
+    best = max((one.item.score or 0.0 for one in found), default=0.0)
     nearest = max((one.similarity for one in found if one.similarity is not None), default=None)
     if best <= 0 or nearest is None:
         return list(found)
@@ -170,12 +170,8 @@ def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
         if not FACT.matches(one.item.value)
         or (one.similarity is not None and one.similarity >= nearest - GAP)
         or (worded > 0 and one.arms.get(Arm.LEXICAL, 0.0) >= AS_WORDED * worded)
-        or _score(one) >= SHARE * best
+        or (one.item.score or 0.0) >= SHARE * best
     ]
-
-
-def _score(one: RecallHit) -> float:
-    return one.item.score or 0.0
 
 
 # Order of what was recalled: near-duplicates last, and a message with the one that belongs to it.
@@ -344,9 +340,6 @@ class _StandingHit(NamedTuple):
         shares = (Vocabulary([self.said]).share(other.said), Vocabulary([other.said]).share(self.said))
         return min(shares) >= _REPEATS
 
-    def fits(self, words: Vocabulary) -> bool:
-        return self.similarity >= _FITS or words.share(self.topic) >= _NAMED
-
 
 def instruction_operations(query: MemoryQuery, question: Question | None, policy: MemoryPolicy) -> list[Op | RecallOp]:
     """Return the store operations for standing instructions; none unless the query's `extra["standing"]` asks."""
@@ -374,7 +367,8 @@ def instructions_of(answers: Sequence[Any], query: MemoryQuery) -> list[MemoryRe
     for answer in answers:
         known = _latest(answer.found if isinstance(answer, Recall) else ())
         about_all += [one for one in known if not one.topic][:_MOST_ABOUT_ALL]
-        of_kind = sorted((one for one in known if one.topic and one.fits(words)), key=lambda one: -one.similarity)
+        of_kind = [one for one in known if one.topic and (one.similarity >= _FITS or words.share(one.topic) >= _NAMED)]
+        of_kind.sort(key=lambda one: -one.similarity)
         nearest = of_kind[0].similarity if of_kind else 0.0
         fitting += [one for one in of_kind if one.similarity >= nearest - _NEAR_BEST][:_MOST_OF_A_KIND]
     return [

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple, cast
 
 import numpy as np
+from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem, SearchOp
 from langgraph.store.memory import InMemoryStore
@@ -98,16 +99,14 @@ class ListedItems:
     """Cached items of a store's namespaces."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[Namespace, KnownItems] = OrderedDict()
-
-    @property
-    def nbytes(self) -> int:
-        return sum(known.texts.nbytes + _BYTES_A_KEY * len(known.written) for known in self._known.values())
+        self.known: LRUCache[Namespace, KnownItems] = LRUCache(
+            _BYTES, getsizeof=lambda known: known.texts.nbytes + _BYTES_A_KEY * len(known.written)
+        )
 
     async def follow(self, store: BaseStore, namespace: Namespace, page: Sequence[SearchItem]) -> KnownItems:
         """Update a namespace, without those below it, from its `first_page` on, and return its items."""
         async with lock_of(namespace, "listed items"):  # who comes second finds what the first has read
-            known = self._known.get(namespace)
+            known = self.known.get(namespace)
             if known is not None and time.monotonic() - known.read_at > _READ_AGAIN:
                 known = None
             items, whole, cut = await _listed(store, namespace, page, known)
@@ -125,10 +124,8 @@ class ListedItems:
                 written = {key: at for key, at in written.items() if key not in gone}
                 written |= {item.key: item.updated_at for item in changed}
             known = KnownItems(texts, written, time.monotonic() if whole else known.read_at, cut)
-            self._known[namespace] = known
-            self._known.move_to_end(namespace)
-            while self.nbytes > _BYTES:
-                self._known.popitem(last=False)
+            with suppress(ValueError):  # larger than all that is kept
+                self.known[namespace] = known
             return known
 
 
