@@ -54,11 +54,6 @@ class Subgraph:
         ordered = sorted(self.documents, key=lambda id_: (-self.reached.get(id_, 0.0), id_))
         return [self.documents[id_].node for id_ in ordered]
 
-    def edges(self, id_: str) -> list[Edge]:
-        """Return the links of a memory within this part."""
-        document = self.documents.get(id_)
-        return [edge for edge in document.edges.values() if edge.to in self.documents] if document else []
-
 
 @dataclass(frozen=True)
 class Hop:
