@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from react_mem.memory.index.entries import MAX_CHUNKS, mark, term_number
-from react_mem.memory.index.half_precision import (
+from react_mem.memory.index.texts import (
+    NO_PLACE,
     Floats,
+    IndexedTexts,
     Rows,
     cosines,
     in_half_precision,
     products_between,
     squared_lengths,
 )
-from react_mem.memory.index.texts import NO_PLACE, IndexedTexts
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.records import Role
 

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from react_mem.memory.index import weights as fusion
-from react_mem.memory.index.half_precision import Floats, Rows
 from react_mem.memory.index.ranked_hits import KnownCosines, Parts, RankedHits, VectorCosines, highest, lowest_unknown
 from react_mem.memory.index.recall import CosineScale, RecallOp
-from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts
+from react_mem.memory.index.texts import NO_PLACE, NO_TIME, Floats, IndexedTexts, Rows
 from react_mem.memory.index.weights import DAY, Weights
 from react_mem.memory.model.interface import Arm
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from react_mem.memory.index import entries
 from react_mem.memory.index.entries import mark, term_number
-from react_mem.memory.index.half_precision import Floats, Rows
 from react_mem.memory.index.recall import CosineScale, RecallOp
+from react_mem.memory.index.texts import Floats, Rows
 from react_mem.memory.model.interface import Arm
 
 # Score fusion: a weighted sum of the arms' scores, with weights chosen by measurement.
