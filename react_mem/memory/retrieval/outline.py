@@ -6,20 +6,19 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langgraph.store.base import Op, SearchOp
 
 from react_mem.memory.index.recall import Question, Recall, RecallHit, RecallOp
-from react_mem.memory.language import denial_of, length
+from react_mem.memory.language import length
 from react_mem.memory.language.comparison import Vocabulary
 from react_mem.memory.language.folding import fold, normalise
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.standing import standing_in
 from react_mem.memory.language.statements import is_pleasantry, is_question, sentences
-from react_mem.memory.language.terms import index_terms
 from react_mem.memory.model.interface import Arm, Fragment, MemoryQuery, MemoryResultItem, MemoryScope, reranker_at
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of
 from react_mem.memory.model.namespaces import scope_namespace
@@ -174,51 +173,23 @@ def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
     ]
 
 
-# Order of what was recalled: near-duplicates last, and a message with the one that belongs to it.
-
-NEARLY_THE_SAME = 0.8
-"""Share of common words from which the second text repeats the first."""
-
-
-class _Features:
-    """Features of a text for deduplication: its words, numbers, negation, question form and subject.
-
-    "I like tea" repeats neither "Do I like tea?" nor "I don't like tea", and "at 5" does not repeat "at 6".
-    """
-
-    def __init__(self, found: RecallHit) -> None:
-        self._text = text = found.text
-        self._about = normalise(str(found.item.value.get("about") or ""))
-        self._words = frozenset(index_terms(text))
-
-    @cached_property
-    def _kind(self) -> tuple[frozenset[str], bool, bool]:
-        # only few texts share so many words that this has to be known
-        numbers = frozenset(term for term in self._words if any(map(str.isdigit, term)))
-        return numbers, bool(denial_of(self._text)), is_question(self._text)
-
-    def repeats(self, other: _Features) -> bool:
-        if self._about and other._about and self._about != other._about:
-            return False
-        shared = len(self._words & other._words)
-        if shared <= NEARLY_THE_SAME * (len(self._words) + len(other._words) - shared):
-            return False
-        return self._kind == other._kind
+# Order of what was recalled: repetitions last, and a message with the one that belongs to it.
 
 
 def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
-    """Move repetitions of better hits behind all others; after `wanted` hits without repetition, the rest stays."""
+    """Move repetitions of better hits, in the same words, behind all others; after `wanted` others, the rest stays."""
     kept: list[RecallHit] = []
-    known: list[_Features] = []
     repeated: list[RecallHit] = []
+    known: dict[str, list[tuple[str, str]]] = {}
     for one in found:
-        said = _Features(one) if len(known) < wanted else None
-        if said is not None and any(said.repeats(other) for other in known):
+        text, about = normalise(one.text), normalise(str(one.item.value.get("about") or ""))
+        # of whom a message is, nobody says
+        said = [other for name, other in known.get(text, ()) if not name or not about or name == about]
+        if text and said and len(kept) < wanted and is_question(one.text) in map(is_question, said):
             repeated.append(one)
-            continue
-        kept.append(one)
-        if said is not None:
-            known.append(said)
+        else:
+            kept.append(one)
+            known.setdefault(text, []).append((about, one.text))
     return [*kept, *repeated]
 
 
