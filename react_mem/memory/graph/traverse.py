@@ -9,6 +9,7 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 from react_mem.memory.graph.links import Direction, Edge, LinkDocument, LinkKind, Node, Reader
 
@@ -55,8 +56,7 @@ class Subgraph:
         return [self.documents[id_].node for id_ in ordered]
 
 
-@dataclass(frozen=True)
-class Hop:
+class Hop(NamedTuple):
     """One link of a path, seen from its first memory."""
 
     source: Node

@@ -174,23 +174,10 @@ def _sort(node: Node) -> str:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Relation of two memories: the links on the path, and the names of its memories by id."""
+    """Relation of two memories: the links on the path, and the same in words, a line per link."""
 
     hops: tuple[Hop, ...]
-    names: Mapping[str, str]
-
-    @property
-    def words(self) -> str:
-        """The path in words, a line per link."""
-        called = {
-            node.id: f'{node.type.replace("_", " ")} "{self.names.get(node.id, node.id)}"'
-            for hop in self.hops
-            for node in (hop.source, hop.target)
-        }
-        return "\n".join(
-            f"{called[hop.source.id]} {reason(hop.source, hop.edge, hop.target)} {called[hop.target.id]}"
-            for hop in self.hops
-        )
+    words: str
 
 
 @checked_calls
@@ -223,9 +210,12 @@ class MemoryGraph:
         hops = await shortest(reader(self._store, user_id), source, target)
         if hops is None:
             return None
-        places = {(node.scope, node.id) for hop in hops for node in (hop.source, hop.target)}
-        records = await self.records(user_id, places)
-        return Explanation(tuple(hops), {id_: name_of(value) for id_, value in records.items()})
+        nodes = {node.id: node for hop in hops for node in (hop.source, hop.target)}
+        records = await self.records(user_id, ((node.scope, node.id) for node in nodes.values()))
+        names = {id_: name_of(records[id_]) if id_ in records else id_ for id_ in nodes}
+        called = {id_: f'{node.type.replace("_", " ")} "{names[id_]}"' for id_, node in nodes.items()}
+        told = (f"{called[a.id]} {reason(a, edge, b)} {called[b.id]}" for a, b, edge in hops)
+        return Explanation(tuple(hops), "\n".join(told))
 
     async def records(self, user_id: str, places: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
         """Return the records of scopes and ids that exist, by id."""

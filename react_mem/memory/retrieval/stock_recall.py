@@ -207,18 +207,36 @@ async def recall_stock(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[R
     for items in (*pages.values(), *nearest.values()):
         for item in items:
             fresh.setdefault(item.namespace, {})[item.key] = item
-    shown = {
-        place: _scored(store, op, known[op.namespace].texts, nearest.get(place, ()), calibration)
-        for place, op in recalls.items()
-    }
-    await _show(store, list(shown.values()), fresh, calibration)
+    shown: dict[int, HitsToShow] = {}
+    for place, op in recalls.items():
+        texts = known[op.namespace].texts
+        cosines = np.full(texts.size, np.nan)
+        for item in nearest.get(place, ()):
+            if item.namespace == op.namespace and item.score is not None:
+                # of distances of unnormalised vectors an approximation, which falls with the distance
+                near = 1 - item.score**2 / 2 if _distance(store) == "l2" else item.score
+                cosines[texts.texts_of([item.key])] = min(max(near, -1.0), 1.0)
+        ranking = score_compared(KnownCosines(texts, cosines), op, calibration or UNMEASURED)
+        shown[place] = HitsToShow(op, ranking)
+    # the hits' present items, until each recall has enough
+    while asked := [one for one in shown.values() if one.advance()]:
+        wanted = {
+            (one.op.namespace, key) for one in asked for hit, partners in one.waiting for key in (hit.key, *partners)
+        }
+        if lacking := [(space, key) for space, key in wanted if key not in fresh[space]]:
+            got = await store.abatch([GetOp(space, key, refresh_ttl=False) for space, key in lacking])
+            for (space, key), item in zip(lacking, got, strict=True):
+                fresh[space][key] = cast("Item | None", item)
+        for one in asked:
+            items_there = fresh[one.op.namespace]
+            one.take(items_there, items_there, calibration)
     answers: dict[int, Result | Recall] = {**read}
     for place, op in recalls.items():
-        found, near = shown[place].found, nearest.get(place, ())
-        if all(item.score is None for item in near):
+        found, others = shown[place].found, nearest.get(place, ())
+        if all(item.score is None for item in others):
             # without vectors a question may share no word with its answer
             taken = {one.item.key for one in found} | set(op.without)
-            left = [item for item in near if item.key not in taken and item.namespace == op.namespace]
+            left = [item for item in others if item.key not in taken and item.namespace == op.namespace]
             room = max(op.limit - len(found), 0)
             found += [RecallHit(scored(item, None), arms={}, similarity=None) for item in left[:room]]
         missing = {Arm.VECTOR: failure} if failure else {}
@@ -263,34 +281,3 @@ async def _read(
         dict(zip(near, pages[len(spaces) :], strict=True)),
         failure,
     )
-
-
-def _scored(
-    store: BaseStore,
-    op: RecallOp,
-    texts: IndexedTexts,
-    nearest: Sequence[SearchItem],
-    calibration: Calibration | None,
-) -> HitsToShow:
-    cosines = np.full(texts.size, np.nan)
-    for item in nearest:
-        if item.namespace == op.namespace and item.score is not None:
-            # of distances of unnormalised vectors an approximation, which falls with the distance
-            near = 1 - item.score**2 / 2 if _distance(store) == "l2" else item.score
-            cosines[texts.texts_of([item.key])] = min(max(near, -1.0), 1.0)
-    return HitsToShow(op, score_compared(KnownCosines(texts, cosines), op, calibration or UNMEASURED))
-
-
-async def _show(store: BaseStore, asked: Sequence[HitsToShow], fresh: _Fresh, calibration: Calibration | None) -> None:
-    """Read the hits' present items until each recall has enough."""
-    while asked := [one for one in asked if one.advance()]:
-        wanted = {
-            (one.op.namespace, key) for one in asked for hit, partners in one.waiting for key in (hit.key, *partners)
-        }
-        if lacking := [(space, key) for space, key in wanted if key not in fresh[space]]:
-            items = await store.abatch([GetOp(space, key, refresh_ttl=False) for space, key in lacking])
-            for (space, key), item in zip(lacking, items, strict=True):
-                fresh[space][key] = cast("Item | None", item)
-        for one in asked:
-            items_there = fresh[one.op.namespace]
-            one.take(items_there, items_there, calibration)

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, get_args
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langgraph.store.base import GetOp, Op, SearchItem, SearchOp
+from langgraph.store.base import GetOp, Op, SearchOp
 
 from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
@@ -106,7 +106,13 @@ class DialogMemoryStore(ScopeStore):
         The turns are the oldest first. Only results from other conversations and the search count as memories.
         """
         left = list(answers)
-        here = self._said_here(left.pop(0), query) if self._turns(query) else []
+        here: list[MemoryResultItem] = []
+        if self._turns(query):
+            there = {item.key: item for item in left.pop(0)}
+            summary, messages = _position([item.value for item in there.values()], self._turns(query))
+            seen = set(query.seen)
+            ids = [value["id"] for value in (*filter(None, [summary]), *messages)]
+            here = [self.shown(there[id_]) for id_ in ids if id_ not in seen]
         found = self._unseen(left.pop(0), query)[: self._policy.recall.max_memories] if self._searches(query) else []
         hits = {one.key: self.shown(one) for one in found}
         # what was found says how near it is
@@ -128,14 +134,6 @@ class DialogMemoryStore(ScopeStore):
     def _searches(self, query: MemoryQuery) -> bool:
         """Return true if other conversations are searched: without a question, none is nearer than another."""
         return self._policy.recall.dialog and bool(query.query and query.query.strip())
-
-    def _said_here(self, items: Sequence[SearchItem], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return the summary of this conversation and its last turns, without records that the caller has."""
-        found = {item.key: item for item in items}
-        summary, messages = _position([item.value for item in items], self._turns(query))
-        seen = set(query.seen)
-        values = [*filter(None, [summary]), *messages]
-        return [self.shown(found[value["id"]]) for value in values if value["id"] not in seen]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
         """Return a message, summary or note as of a time; None for a chain, which describes the present only."""

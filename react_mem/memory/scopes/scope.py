@@ -253,16 +253,10 @@ class ScopeStore:
 
     async def _latest(self, user_id: str, limit: int, **conditions: Any) -> list[dict[str, Any]]:
         """Return the latest records that meet conditions, the oldest of them first."""
-        found = await self.store.asearch(
-            self.namespace(user_id), filter=conditions, limit=self.room_for_latest(limit), refresh_ttl=False
-        )
+        # PostgreSQL returns the last written first, LangGraph's InMemoryStore the first
+        room = WHOLE if isinstance(self.store, InMemoryStore) else limit
+        found = await self.store.asearch(self.namespace(user_id), filter=conditions, limit=room, refresh_ttl=False)
         return sorted((item.value for item in found), key=created_at)[-limit:]
-
-    def room_for_latest(self, limit: int) -> int:
-        """Return the limit of a search for the latest: PostgreSQL returns the last written first, InMemoryStore the
-        first.
-        """
-        return WHOLE if isinstance(self.store, InMemoryStore) else limit
 
     async def every(self, user_id: str, **conditions: Any) -> list[dict[str, Any]]:
         """Return every record that meets conditions, in the store's order."""

@@ -110,14 +110,14 @@ class TestWhatItTakes:
 def test_equal_vectors_have_equal_cosines_wherever_they_stand(seed: int, places: list[int]) -> None:
     random_ = seeded(seed)
     rows = random_rows(random_, 20, DIMS) * 40
-    vector = random_vector(random_, DIMS)
+    vector, asked = ([random_.uniform(0.1, 1) for _ in range(DIMS)] for _ in range(2))
     rows = [
         replace(row, key=f"{number}", vector=vector) if number in places else replace(row, key=f"{number}")
         for number, row in enumerate(rows[: max(places) + 1])
     ]
     half = len(rows) // 2
     texts = made(rows[:half]).with_changes(columns(rows[half:], DIMS))
-    cosines = VectorCosines(texts, random_vector(random_, DIMS)).cosines
+    cosines = VectorCosines(texts, asked).cosines
     assert len({cosines[texts.texts_of([str(place)])[0]] for place in places}) == 1
 
 
