@@ -225,8 +225,8 @@ async def recall_stock(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[R
         }
         if lacking := [(space, key) for space, key in wanted if key not in fresh[space]]:
             got = await store.abatch([GetOp(space, key, refresh_ttl=False) for space, key in lacking])
-            for (space, key), item in zip(lacking, got, strict=True):
-                fresh[space][key] = cast("Item | None", item)
+            for (space, key), there in zip(lacking, got, strict=True):
+                fresh[space][key] = cast("Item | None", there)
         for one in asked:
             items_there = fresh[one.op.namespace]
             one.take(items_there, items_there, calibration)
