@@ -71,7 +71,7 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
     # "Who is Ann?" asks for nothing but her
     names = {term for name in named for term in index_terms(name)} if index_terms(text) else set()
     marks = {mark("speaker", name) for name in named}
-    speaker = marks.pop() if len(marks) == 1 else "" if named or says_i(asked) else mark("role", "user")
+    speaker = marks.pop() if len(marks) == 1 else mark("role", "user") if not named and says_i(asked) else ""
     distinct = dict.fromkeys(term for term in index_terms(asked) if term not in names)
     weights = {term: _WEAK if term in _WEAK_WORDS else 1.0 for term in distinct}
     # of a long one, the words that say most
