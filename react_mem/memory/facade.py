@@ -32,7 +32,7 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Change, Receipt, write
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.divided_store import divided, recall
-from react_mem.memory.retrieval.graph_reading import MemoryGraph, with_linked, with_links
+from react_mem.memory.retrieval.graph_reading import MemoryGraph, with_linked
 from react_mem.memory.retrieval.outline import (
     instruction_operations,
     instructions_of,
@@ -172,9 +172,9 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
 
         One embedding call and one round trip, whatever the number of scopes (on a store that batches, as
         `MemoryStore` does); now and then one more, for the names of speakers, for the doubts about a fact
-        or for the place of its message, and one or two where the graph is among the policy's arms, or facts are shown
-        with their links. Without the embedder, words, neighbours and times still find; without the index of words,
-        vectors do; without the database, `last_known` has the results of the last read.
+        or for the place of its message, and one or two where facts are shown with their links. Without the
+        embedder, words, neighbours and times still find; without the index of words, vectors do; without the
+        database, `last_known` has the results of the last read.
 
         Args:
             query: The query. `extra["seen"]` may list the ids of records the caller has already; `extra["now"]`, the
@@ -220,8 +220,6 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         answers = await recall(self.store, [*operations, *chain(*beside), *notes] if operations else [])
         forgotten, branch = (answers.pop(), answers.pop()) if answers else (None, None)
         answers, told = answers[: len(operations)], answers[len(operations) :]
-        if self.policy.recall.links:
-            answers = await with_links(self.store, operations, answers)
         results = MemoryResults(
             tip=tip_of(branch if isinstance(branch, Item) else None),
             forgotten=forgotten_in(forgotten if isinstance(forgotten, Item) else None),
@@ -232,7 +230,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
             if query.as_of is not None:
                 # many records are read again
                 own = await asyncio.to_thread(scope.answers_as_of, own, query.as_of)
-            answers += await scope.followed(own, query)
+            answers += own
         answers, failure = await self._reranked(answers, query.query or "")
         if failure:
             results.missing["reranker"] = failure

@@ -12,7 +12,6 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.export import to_json
 from react_mem.memory.graph.links import LinkKind
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.concepts import Alias, Concept, Knowledge, Reference
@@ -21,7 +20,8 @@ from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.states import Skill, StepExperience
 from react_mem.memory.reflect.tasks.planning import parse
-from react_mem.memory.reflect.tasks.task_store import TaskKeeper
+from react_mem.memory.reflect.tasks.task_store import KeptTask, TaskKeeper
+from react_mem.memory.retrieval.graph_reading import to_json
 from react_mem.memory.scopes.state import StateMemoryStore
 
 AT = datetime(2024, 10, 1, 12, 34, 56, tzinfo=UTC)

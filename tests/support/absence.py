@@ -6,12 +6,11 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import Recall, RecallOp, read_question
-from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryScope
+from react_mem.memory.model.interface import ALL_ARMS, MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.divided_store import recall
-from react_mem.memory.retrieval.graph_reading import with_links
 from react_mem.memory.store.owned import everything, set_aside
 
 SEARCHED = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL)
@@ -39,10 +38,9 @@ async def places_with(store: BaseStore, user_id: str, word: str, question: str) 
     for item in await store.asearch(("memory", user_id), limit=10_000):
         look("bookkeeping", item.value)
     asked = read_question(question, now())
-    for arm in (*sorted(ALL_ARMS), Arm.GRAPH):
-        arms = ALL_ARMS | {arm} if arm is Arm.GRAPH else frozenset({arm})
-        ops = [RecallOp(scope_namespace(user_id, scope), asked, {}, 50, arms=arms) for scope in SEARCHED]
-        answers = await with_links(store, ops, await recall(store, ops))
+    for arm in sorted(ALL_ARMS):
+        ops = [RecallOp(scope_namespace(user_id, scope), asked, {}, 50, arms=frozenset({arm})) for scope in SEARCHED]
+        answers = await recall(store, ops)
         look(f"arm {arm}", [one.item.value for answer in answers if isinstance(answer, Recall) for one in answer.found])
     look("history", await memory.semantic.history(user_id=user_id))
     look("cache", last_known.kept(store, user_id))

@@ -28,16 +28,10 @@ _own: tuple[int, asyncio.AbstractEventLoop] | None = None
 
 
 def run_blocking(make: Callable[[], Coroutine[Any, Any, Result]], store: BaseStore | None) -> Result:
-    """Run a coroutine that uses a store, and wait for it.
+    """Run the coroutine that `make` makes, which uses a store if any, and wait for it.
 
-    Context variables are copied, so that model calls in it are traced under the caller.
-
-    Args:
-        make: Makes the coroutine; not called where it could not run.
-        store: The store that it uses; None where it uses none.
-
-    Raises:
-        RuntimeError: If the store's event loop is the one that is waiting here, or no longer runs.
+    Context variables are copied, so that model calls in it are traced under the caller. A RuntimeError says that the
+    store's event loop is the one that is waiting here, or no longer runs.
     """
     loop = home_of(store)
     if loop is not None:

@@ -15,6 +15,7 @@ A failing memory never fails a turn: the agent answers without, and an event of 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse, PrivateStateAttr
@@ -78,9 +79,8 @@ def thread_of(state: Mapping[str, Any]) -> list[AnyMessage]:
 
 
 def noted(state: Mapping[str, Any], marked: Sequence[BaseMessage]) -> dict[str, Any]:
-    """Return the state update that keeps marks of messages.
-
-    Those of messages without an id go into `memory_notes`: the thread would take a marked one for a new message.
+    """Return the state update that keeps marks of messages. Those of messages without an id go into `memory_notes`: the
+    thread would take a marked one for a new message.
     """
     given = {message.id for message in state["messages"]}
     notes = {message.id: message.additional_kwargs for message in marked if message.id not in given}
@@ -95,17 +95,12 @@ def in_place(thread: Sequence[AnyMessage], marked: Sequence[AnyMessage]) -> list
     return [known.get(message.id, message) for message in thread]
 
 
-def turn_of(thread: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
-    """Return the messages of the current turn, which begins with the user's last message."""
-    return thread[current_start(thread) :]
-
-
 def steps_of(thread: Sequence[AnyMessage]) -> list[dict[str, Any]]:
     """Return the agent's steps in the current turn: each tool call with its result."""
     steps: list[dict[str, Any]] = []
     # some servers begin again with `call_0` in every answer: only what is called and not yet answered is meant
     waiting: dict[str, dict[str, Any]] = {}
-    for message in turn_of(thread):
+    for message in thread[current_start(thread) :]:
         if isinstance(message, AIMessage):
             waiting = {}
             for call in message.tool_calls:
@@ -189,7 +184,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return self._blocking(runtime, lambda memory: self._begin(state, memory), "retrieve")
 
     async def abefore_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Read the memories for the question, and store the question durably."""
+        """Do so in async code."""
         return await self._begin(state, TurnMemory.of(self._memory, runtime))
 
     def wrap_model_call(
@@ -231,16 +226,14 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return await self._end(state, TurnMemory.of(self._memory, runtime))
 
     def drain(self, within: float = 60.0) -> bool:
-        """Finish the extraction of turns of `invoke` and `stream`, for example at the end of a script.
+        """Finish the extraction of turns of `invoke` and `stream`, for example at the end of a script; true if all is
+        done.
 
         Unfinished work stays durable; a later turn of the user takes it along. With a store that belongs to an event
         loop, that loop does the work: use `adrain` there.
 
         Args:
             within: Seconds to wait at most.
-
-        Returns:
-            Whether everything was finished.
         """
         return drain_blocking(self._work, within)
 
@@ -279,25 +272,23 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             return {"memory_layout": None}
         theirs = by_other_agents(thread, memory.config)
         thread = in_place(thread, theirs)
-        if is_delegated(memory.config, thread):
-            return await self._begin_delegated(thread, memory) | noted(state, kept_out(thread))
-        await memory.metering.admit()
-        said, frame = as_said(thread, mark), self._frame(thread)
-        recalled = await memory.begin(lambda who: frame.query(who, self._memory.agent_id), said, mark and mark["id"])
-        update: dict[str, Any] = {"memory_layout": (await memory.assemble(frame, recalled)).layout}
-        update |= {"memory_asked": thread[-1].id}
-        update |= noted(state, kept_out(turn_of(thread)) if memory.switched_off else theirs)
-        return update | {"memory_mark": mark_of(said)} if recalled.stored else update
-
-    async def _begin_delegated(self, thread: Sequence[AnyMessage], memory: TurnMemory) -> dict[str, Any]:
-        """Read the memories for a task from another agent: it is not the user's message, and nothing is stored."""
-        frame = self._frame(thread)
-        recalled = await memory.begin(lambda who: frame.query(who, self._memory.agent_id))
-        return {"memory_layout": (await memory.assemble(frame, recalled)).layout}
-
-    def _frame(self, thread: Sequence[AnyMessage]) -> Frame:
         tokens = self._policy.context.window
-        return Frame(thread=thread, policy=self._policy, window=Window(tokens or ASSUMED_WINDOW, tokens is not None))
+        frame = Frame(thread=thread, policy=self._policy, window=Window(tokens or ASSUMED_WINDOW, tokens is not None))
+        query = partial(frame.query, agent_id=self._memory.agent_id)
+        said: list[AnyMessage] = []
+        # a task from another agent is not the user's message, and nothing is stored
+        if delegated := is_delegated(memory.config, thread):
+            recalled = await memory.begin(query)
+        else:
+            await memory.metering.admit()
+            said = as_said(thread, mark)
+            recalled = await memory.begin(query, said, mark and mark["id"])
+        update: dict[str, Any] = {"memory_layout": (await memory.assemble(frame, recalled)).layout}
+        if delegated:
+            return update | noted(state, kept_out(thread))
+        update |= {"memory_asked": thread[-1].id}
+        update |= noted(state, kept_out(thread[current_start(thread) :]) if memory.switched_off else theirs)
+        return update | {"memory_mark": mark_of(said)} if recalled.stored else update
 
     def _remembering(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         layout: Layout | None = request.state.get("memory_layout")  # type: ignore[assignment]
@@ -322,7 +313,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         start = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == asked), len(thread))
         theirs = [by_other(message, "run") for message in thread[start:] if is_users(message)]
         thread = in_place(thread, theirs)
-        turn = turn_of(thread)
+        turn = thread[current_start(thread) :]
         if thread and (memory.switched_off or is_kept_out(turn[0])):
             return done | noted(state, kept_out(turn))
         done |= noted(state, theirs)

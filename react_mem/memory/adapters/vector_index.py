@@ -1,11 +1,8 @@
 """Search index of a namespace in any LangChain `VectorStore`: entries, queries, checks, and notes of missing entries.
 
 An external vector store may return fewer hits than asked for, other users' hits or outdated ones. So every search is
-bounded to one namespace by a filter in the vector store's own dialect, goes on until there is enough, and returns hits,
-not items: the caller loads the items and checks each hit against its item.
-
-A note of each item to index is written with the item and deleted once it is indexed: a crash or an outage in between
-leaves the note, and the next search or write catches up.
+bounded to one namespace by a filter in its own dialect, goes on until there is enough, and returns hits, which the
+caller checks against their items.
 """
 
 from __future__ import annotations
@@ -25,9 +22,8 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp, get_text_at_path
 
 from react_mem.memory.index.entries import MAX_CHUNKS, chunks
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.model.namespaces import Namespace
 from react_mem.memory.store.owned import WHOLE
-
-Namespace = tuple[str, ...]
 
 _SPACE = uuid.UUID("0f4c6e0e-3f0b-5d0b-9f4a-6f2f5f0f8a31")
 
@@ -41,15 +37,12 @@ log = logging.getLogger(__name__)
 class Dialect:
     """Query dialect of one kind of vector store.
 
-    Args:
-        where: From the label of a namespace to the keyword arguments that bound a search to the documents with this
-            value in their metadata field `namespace`. A filter that is applied after the search is no such bound.
-        similarity: From the vector store's score to one that is higher for nearer hits; by default its own relevance
-            function.
-        most: Documents that it returns at once, at most.
-        in_threads: Whether its sync methods are called, in threads, because its async ones are unreliable.
-        added_with: From the vector store to the keyword arguments by which entries are added to it.
-        says_empty: Whether an error of a search means that the index is still empty.
+    `where` gives, for the label of a namespace, the keyword arguments that bound a search to the documents with this
+    value in their metadata field `namespace`; a filter that is applied after the search is no such bound. `similarity`
+    turns the store's score into one that is higher for nearer hits, by default by its own relevance function. It
+    returns `most` documents at once. Sync methods are called `in_threads` where async ones are unreliable. `added_with`
+    gives keyword arguments for adding entries; `says_empty` tells the error of a search in an index that is still
+    empty.
     """
 
     where: Callable[[str], dict[str, Any]]
@@ -124,22 +117,19 @@ class VectorIndex:
     async def replace(self, entries: Sequence[VectorEntry]) -> None:
         """Replace the entries of these items, each given once. Idempotent; a failure is raised."""
         wanted = {id_: document for entry in entries for id_, document in _documents(entry)}
-        ids = [_id(entry.namespace, entry.key, number) for entry in entries for number in range(MAX_CHUNKS)]
-        for start in range(0, len(ids), _AT_ONCE):
-            await self._replace(ids[start : start + _AT_ONCE], wanted)
-
-    async def _replace(self, ids: Sequence[str], wanted: Mapping[str, Document]) -> None:
-        present = await self._present(ids)
-        # what is there as it should be is not embedded again
-        kept = {id_ for id_, text in present.items() if text is not None and id_ in wanted and _same(wanted[id_], text)}
-        gone = [id_ for id_ in present if id_ not in kept]
-        new = [id_ for id_ in ids if id_ in wanted and id_ not in kept]
-        # several refuse or double an id that they have
-        if gone and await self._call("delete", ids=gone) is False:
-            raise RuntimeError(f"the vector store could not delete {len(gone)} entries; its own log says why")
-        if new:
-            documents = [wanted[id_] for id_ in new]
-            await self._call("add_documents", documents, ids=new, **self._dialect.added_with(self._vectors))
+        every = [_id(entry.namespace, entry.key, number) for entry in entries for number in range(MAX_CHUNKS)]
+        for ids in (every[start : start + _AT_ONCE] for start in range(0, len(every), _AT_ONCE)):
+            present = await self._present(ids)
+            # what is there as it should be is not embedded again
+            kept = {id_ for id_, one in present.items() if one and id_ in wanted and _same(wanted[id_], one)}
+            gone = [id_ for id_ in present if id_ not in kept]
+            new = [id_ for id_ in ids if id_ in wanted and id_ not in kept]
+            # several refuse or double an id that they have
+            if gone and await self._call("delete", ids=gone) is False:
+                raise RuntimeError(f"the vector store could not delete {len(gone)} entries; its own log says why")
+            if new:
+                documents = [wanted[id_] for id_ in new]
+                await self._call("add_documents", documents, ids=new, **self._dialect.added_with(self._vectors))
 
     async def _call(self, method: str, *given: Any, **named: Any) -> Any:
         """Call a method of the vector store, in its async form unless that is unreliable."""
@@ -174,7 +164,16 @@ class VectorIndex:
                 similarity = self._dialect.similarity or self._vectors._select_relevance_score_fn()
                 # the bound was the vector store's to keep
                 ours = [(doc, score) for doc, score in found if doc.metadata.get("namespace") == label]
-                hits = [_hit(document, float(similarity(score))) for document, score in ours]
+                hits = [
+                    VectorHit(
+                        str(document.metadata["key"]),
+                        str(document.metadata["field"]),
+                        tuple(json.loads(document.metadata["fields"])),
+                        document.page_content,
+                        float(similarity(score)),
+                    )
+                    for document, score in ours
+                ]
                 new = [hit for hit in hits if (hit.key, hit.text) not in seen]
                 seen.update((hit.key, hit.text) for hit in new)
                 yield new
@@ -202,12 +201,6 @@ def _documents(entry: VectorEntry) -> list[tuple[str, Document]]:
 
 def _pieces(value: Mapping[str, Any], field: str) -> list[str]:
     return [piece for text in get_text_at_path(value, field) for piece in chunks(text)]
-
-
-def _hit(document: Document, score: float) -> VectorHit:
-    metadata = document.metadata
-    fields = tuple(json.loads(metadata["fields"]))
-    return VectorHit(str(metadata["key"]), str(metadata["field"]), fields, document.page_content, score)
 
 
 def _same(wanted: Document, present: Document) -> bool:

@@ -1,16 +1,12 @@
 """Memory searched in any LangChain `VectorStore`, such as Milvus or OpenSearch; its records stay in the store.
 
-`VectorIndexedStore` is a LangGraph store around another one. The inner store keeps every record and is authoritative;
-the vector store has the vectors of some scopes:
-
-- A write goes to the inner store, in one batch with a note that the item is to be indexed; then the vector store
-  indexes it, and the note goes. A crash or an outage in between leaves the note, and the next search or write of the
-  owner, or the next start, catches up. So nothing is lost, and no deleted item stays behind.
-- A search asks the vector store, bounded to the owner's namespace, and goes on until there is enough. A hit counts only
-  if the record is there and still has its text.
-
-A vector store compares vectors: words, neighbours and times, which `MemoryStore` searches too, do not count in these
-scopes. The inner store searches the others as before.
+`VectorIndexedStore` is a LangGraph store around another one, which keeps every record and is authoritative; the vector
+store has the vectors of some scopes. A write goes to the inner store, in one batch with a note that the item is to be
+indexed; then the vector store indexes it, and the note goes. A crash or an outage in between leaves the note, and the
+next search or write of the owner, or the next start, catches up: nothing is lost, and no deleted item stays behind. A
+search asks the vector store, bounded to the owner's namespace, and goes on until there is enough; a hit counts only if
+the record is there and still has its text. Words, neighbours and times, which `MemoryStore` searches too, do not count
+in these scopes. The inner store searches the others as before.
 """
 
 from __future__ import annotations
@@ -45,7 +41,6 @@ from react_mem.memory.adapters.vector_index import (
     NOTES,
     PAGE,
     Dialect,
-    Namespace,
     Place,
     VectorEntry,
     VectorHit,
@@ -57,7 +52,7 @@ from react_mem.memory.index.entries import matches
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.llm.causes import cause_of, checked
 from react_mem.memory.model.interface import Arm, MemoryScope
-from react_mem.memory.model.namespaces import ROOT
+from react_mem.memory.model.namespaces import ROOT, Namespace
 from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.attachments import limit_of
@@ -327,11 +322,7 @@ class VectorIndexSettings(BaseModel, extra="forbid", frozen=True):
         return {"factory": given} if isinstance(given, str) else given
 
     async def open(self, embeddings: Embeddings) -> VectorStore:
-        """Make the vector store with an embedding model.
-
-        Raises:
-            ValueError: If there is no such factory, or it makes something else; the message names the fix.
-        """
+        """Make the vector store with an embedding model; a ValueError names the fix where that fails."""
         made = await asyncio.to_thread(self._make, embeddings)
         if inspect.isawaitable(made):
             made = await made
@@ -364,10 +355,8 @@ async def open_vector_index(
 ) -> VectorIndexedStore:
     """Return a store that searches in the vector store of the settings, after indexing is up to date.
 
-    A vector store that is new to the store is backfilled with everything in the store.
-
-    Raises:
-        ValueError: If it cannot be made; the message names the fix.
+    A vector store that is new to the store is backfilled with everything in the store. A ValueError names the fix where
+    it cannot be made.
     """
     checked = settings if isinstance(settings, VectorIndexSettings) else VectorIndexSettings.model_validate(settings)
     opened = with_vector_index(store, await checked.open(embeddings), scopes=checked.scopes)

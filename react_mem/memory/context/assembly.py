@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from react_mem.memory.context.dialogue import (
-    ThreadTurn,
     Verbatim,
     chain_of,
     fit,
@@ -84,15 +83,12 @@ class Assembled:
 
     Args:
         layout: Layout of the prompt; with the thread it determines the prompt.
-        memories: The memories in it.
-        outline: The outline of the past conversations, where the question asks for one.
         tokens: Tokens of each section.
         budget: Maximum tokens of each section, given the others.
         dropped: Items that did not fit, by section: fields, pages, memories, summaries, messages.
         cut: Characters of the question that are left out.
         missing: Parts that could not be put in, with the cause.
-        texts: Texts of the retrieved sections.
-        ids: The records in each of them.
+        texts: Texts of the retrieved sections; `ids` are the records in each of them.
     """
 
     layout: Layout
@@ -174,11 +170,15 @@ def assemble(
     verbatim = fit(turns, frame.now, budget[Section.CONVERSATION]) if bounded else whole
     found_pages = render_pages(pages, _lines("web_pages", budget[Section.WEB_PAGES]))
     earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]))
-    said = _said(frame, found, verbatim, session_id) | {entry.id for entry in earlier.items}
+    shown_places = visible(frame.thread, verbatim.first, verbatim.whole)
+    said = {entry.id for entry in earlier.items}
+    if any(item.payload.get("session_id") == session_id for item in found if item.scope is MemoryScope.DIALOG):
+        said |= {message_record_id(session_id, frame.thread[place]) for place in shown_places}
     new = [one for one in tellable if not _is_said(one.item, said, verbatim.first, session_id)]
     if len(new) < len(tellable) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
         room_for = min(_lines("memories", budget[Section.MEMORIES], after=profile.briefing), cap)
         memories, outline = _remembered(new, material, (room_for, most), question, favoured, counts)
+    start = min((turn.start for turn in turns), default=frame.now)
     # of each section the text, the form, what stands before it under this form, and how many did not fit
     sections = {
         Section.PROFILE: (profile.briefing, "memories", "", profile.dropped),
@@ -196,12 +196,26 @@ def assemble(
         Section.CONVERSATION: verbatim.tokens,
     }
     left = max(frame.available - sum(tokens.values()), 0)
+    # of each section its budget and all unused room
+    unused = room - sum(budget.values())
+    limits = {section: own + unused for section, own in budget.items()}
+    limits[Section.MEMORIES] = min(limits[Section.MEMORIES], most + _FORM_TOKENS["memories"])
     texts = {
         "web_pages": found_pages.text,
         "memories": briefing([*profile.entries, *memories.entries, *outline.entries]),
         "summaries": earlier.text,
     }
-    layout = _layout(frame, texts, verbatim, left, bounded=bounded)
+    layout = Layout(
+        retrieved="\n\n".join(form.format(**texts) for name, form in _FORMS.items() if texts[name]),
+        first=str(frame.thread[verbatim.first].id) if bounded else "",
+        whole=str(frame.thread[verbatim.whole].id) if bounded else "",
+        question_tokens=frame.question_cap,
+        # the latest steps stay as they are, one more may come before older ones are compressed, and the notes on those
+        result_tokens=max(left // (frame.policy.context.keep_raw_steps + 2), MIN_MESSAGE_TOKENS)
+        if frame.window.known
+        else None,
+        step_tokens=left,
+    )
     _note(layout, memories.items, searched=bool(found_pages.items))
     gone: frozenset[str] = getattr(results, "forgotten", frozenset())
     if forgotten := [str(m.id) for m in frame.thread if gone and message_record_id(session_id, m) in gone]:
@@ -211,9 +225,9 @@ def assemble(
         memories=profile + memories,
         outline=outline,
         tokens=tokens,
-        budget={**tokens, **_limits(frame, room, budget), Section.WORKING_MEMORY: left},
+        budget={**tokens, **limits, Section.WORKING_MEMORY: left},
         dropped={section: dropped for section, (*_, dropped) in sections.items()}
-        | {Section.CONVERSATION: _missing(frame, turns, verbatim)},
+        | {Section.CONVERSATION: len(frame.thread) - start - sum(place >= start for place in shown_places)},
         cut=frame.question[1],
         missing={"summaries": unreadable} if unreadable else {},
         texts={section: text for section, (text, *_) in sections.items()},
@@ -234,36 +248,14 @@ def _remembered(
     favoured: Collection[str],
     counts: LineTokens,
 ) -> tuple[PromptBlock[MemoryResultItem], PromptBlock[Fragment]]:
-    """Return the memories that fit, and the outline that takes most of their room where there is one.
-
-    `rooms` are the tokens for both, and those that they would have without the profile and instructions.
+    """Return the memories that fit, and the outline that takes most of their room where there is one. `rooms` are the
+    tokens for both, and those that they would have without the profile and instructions.
     """
     room, most = rooms
     outline = render_outline(material, outline_room(room, most), counts)
     taken = counts.of(briefing(outline.entries))
     shown_beside = render_found(found, beside_outline(room, taken), favoured, question=question, counts=counts)
     return shown_beside, outline
-
-
-def _limits(frame: Frame, room: int, budget: Mapping[Section, int]) -> dict[Section, int]:
-    """Return the maximum tokens of each section: its budget and all unused room."""
-    unused = room - sum(budget.values())
-    limits = {section: tokens + unused for section, tokens in budget.items()}
-    most = frame.policy.context.memory_tokens + _FORM_TOKENS["memories"]
-    return {**limits, Section.MEMORIES: min(limits[Section.MEMORIES], most)}
-
-
-def _layout(frame: Frame, texts: Mapping[str, str], verbatim: Verbatim, left: int, *, bounded: bool) -> Layout:
-    # the latest steps stay as they are, one more may come before older ones are compressed, and the notes on those
-    parts = frame.policy.context.keep_raw_steps + 2
-    return Layout(
-        retrieved="\n\n".join(form.format(**texts) for name, form in _FORMS.items() if texts[name]),
-        first=str(frame.thread[verbatim.first].id) if bounded else "",
-        whole=str(frame.thread[verbatim.whole].id) if bounded else "",
-        question_tokens=frame.question_cap,
-        result_tokens=max(left // parts, MIN_MESSAGE_TOKENS) if frame.window.known else None,
-        step_tokens=left,
-    )
 
 
 def _note(layout: Layout, items: Sequence[MemoryResultItem], *, searched: bool) -> None:
@@ -283,25 +275,9 @@ def _earlier(chain: ContextChain | None, verbatim: Verbatim, max_tokens: int) ->
     return render_summaries(shown(chain, verbatim.first) if chain else [], max_tokens)
 
 
-def _missing(frame: Frame, turns: Sequence[ThreadTurn], verbatim: Verbatim) -> int:
-    """Return the number of messages of these turns that are not shown."""
-    start = min((turn.start for turn in turns), default=frame.now)
-    shown_places = visible(frame.thread, verbatim.first, verbatim.whole)
-    return len(frame.thread) - start - sum(place >= start for place in shown_places)
-
-
-def _said(frame: Frame, found: Sequence[MemoryResultItem], verbatim: Verbatim, session_id: str) -> set[str]:
-    """Return the records of messages that the prompt shows word for word, if any of this conversation was found."""
-    if not any(item.payload.get("session_id") == session_id for item in found if item.scope is MemoryScope.DIALOG):
-        return set()
-    places = visible(frame.thread, verbatim.first, verbatim.whole)
-    return {message_record_id(session_id, frame.thread[place]) for place in places}
-
-
 def _is_said(item: MemoryResultItem, said: set[str], first: int, session_id: str) -> bool:
-    """Return true if the prompt already shows a memory word for word, or everything that a summary stands for.
-
-    The prompt shows the records `said`, and the conversation from the place `first` on.
+    """Return true if the prompt, which shows the records `said` and the conversation from `first` on, already shows a
+    memory word for word, or everything that a summary stands for.
     """
     if item.id in said or item.source != SUMMARY.name:
         return item.id in said

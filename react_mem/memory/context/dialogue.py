@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
 from pydantic import ValidationError
@@ -61,12 +61,8 @@ class ThreadTurn:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """Part of a thread that is shown word for word.
-
-    Args:
-        first: The place of the first message that is shown.
-        whole: The place from which on every message is; between the two, the agent's steps are left out.
-        tokens: Tokens of the turns before the current one.
+    """Part of a thread that is shown word for word: from the place `first` on, at first without the agent's steps, and
+    from `whole` on with all. `tokens` are of the turns before the current one.
     """
 
     first: int
@@ -95,14 +91,13 @@ def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: in
         if starts and starts[0] > 0:
             # what was there before the user said anything
             starts.insert(0, 0)
-    return [_measured(thread, start, end, max_chars) for start, end in reversed([*pairwise(starts)])]
-
-
-def _measured(thread: Sequence[AnyMessage], start: int, end: int, max_chars: int) -> ThreadTurn:
-    shown = (message for message in thread[start:end] if not isinstance(message, SystemMessage))
-    counted = [(message_tokens(bounded(message, max_chars)), is_step(message)) for message in shown]
-    said = sum(tokens for tokens, step in counted if not step)
-    return ThreadTurn(start, end, sum(tokens for tokens, _ in counted), said)
+    measured: list[ThreadTurn] = []
+    for start, end in reversed([*pairwise(starts)]):
+        shown = (message for message in thread[start:end] if not isinstance(message, SystemMessage))
+        counted = [(message_tokens(bounded(message, max_chars)), is_step(message)) for message in shown]
+        said = sum(tokens for tokens, step in counted if not step)
+        measured.append(ThreadTurn(start, end, sum(tokens for tokens, _ in counted), said))
+    return measured
 
 
 def fit(turns: Sequence[ThreadTurn], now: int, max_tokens: int) -> Verbatim:
@@ -169,12 +164,7 @@ def squeezed(message: BaseMessage, max_tokens: int | None) -> BaseMessage:
 
 
 def squeezed_text(text: str, max_tokens: int | None) -> str:
-    """Return a text cut to its beginning and end within a number of tokens.
-
-    Args:
-        text: The text.
-        max_tokens: Maximum tokens; None for no limit.
-    """
+    """Return a text cut to its beginning and end within a number of tokens; None for no limit."""
     # no character takes more than five: most texts need not be counted
     if max_tokens is None or len(text) * 5 <= max_tokens or not takes_more(text, max_tokens):
         return text
@@ -259,10 +249,8 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PromptBlock[WebPage]:
-    """Render web pages, given the best first, for the prompt.
-
-    Each has its address, its title and a few words; the rest of the room is shared equally, and unused shares go to the
-    next page. Where not even the few words fit, the least relevant is left out first.
+    """Render web pages, given the best first, each with its address, its title and a few words; the rest of the room is
+    shared equally. Where not even the few words fit, the least relevant is left out first.
     """
     heads = [_head(page) for page in pages]
     # once more as a whole: what is not a mark in one part may end in another
@@ -298,8 +286,7 @@ _DENSE = 0.4
 """Words per character from which a script has no letters: two of its characters say as much as five letters."""
 
 
-@dataclass(frozen=True)
-class _OutlineLine:
+class _OutlineLine(NamedTuple):
     at: str
     text: str
     parts: tuple[Fragment, ...] = ()
@@ -325,7 +312,11 @@ def render_outline(outline: Mapping[str, Any] | None, max_tokens: int, counts: L
     if counts[named] > room // _SUMMARIES_SHARE:
         named = ""
     room -= counts[named]
-    summed_up = _that_fit([_summary(one) for one in outline["summaries"]], room // _SUMMARIES_SHARE, counts)
+    summaries = [
+        _OutlineLine(one["at"], f"- [summary of {one['covers']} messages] {_short(one['text'], _SUMMARY_CHARS)}")
+        for one in outline["summaries"]
+    ]
+    summed_up = _that_fit(summaries, room // _SUMMARIES_SHARE, counts)
     room -= sum(counts[line] for line in [one.text for one in summed_up] + list({one.day for one in summed_up}))
     kept: list[_OutlineLine] = []
     for widths in _WIDTHS:
@@ -367,10 +358,6 @@ def _exchange(one: Mapping[str, str], said_chars: int, answer_chars: int) -> _Ou
         text += f" ({answer})" if one["role"] == "assistant" else f" ({one['role']}: {answer})"
         parts.append(Fragment(id=one["answer_id"], role=one["role"], content=answer))
     return _OutlineLine(one["at"], text, tuple(parts))
-
-
-def _summary(one: Mapping[str, str]) -> _OutlineLine:
-    return _OutlineLine(one["at"], f"- [summary of {one['covers']} messages] {_short(one['text'], _SUMMARY_CHARS)}")
 
 
 def _short(text: str, limit: int) -> str:

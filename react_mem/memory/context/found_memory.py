@@ -86,8 +86,7 @@ class PromptBlock(Generic[_Item]):
 
     Args:
         text: One list, the most relevant last, as a search tool returns it; empty where there is none.
-        items: What stands in it, the most relevant first.
-        dropped: How many did not fit.
+        items: What stands in it, the most relevant first; `dropped` is how many did not fit.
         entries: The lines of memories by their parts, the most relevant last.
     """
 
@@ -145,16 +144,12 @@ def render_line(
     quoted: bool = False,
     messages: int = 0,
 ) -> str:
-    """Return the line of a memory, with its doubts on lines below it.
+    """Return the line of a memory (as JSON) with a text, and its doubts on lines below it.
 
     No text can end its line or pass for a label: labels stand before it.
 
     Args:
-        payload: The record, as JSON.
-        text: The text to show.
-        limit: Maximum characters of the text.
         kind: Its kind in the line; by default the record's.
-        doubts: Evidence against it.
         times: True to show the time of day with the date.
         quoted: True if the text is only quoted in a message of the user.
         messages: Number of messages of the same content that are left out for it.
@@ -172,13 +167,7 @@ def render_line(
 
 
 def labelled(payload: Mapping[str, Any], text: str, origin: Origin | None = None) -> str:
-    """Return a memory's text behind its origin and its subject, each only if it is not the user.
-
-    Args:
-        payload: The record, as JSON.
-        text: The text to show.
-        origin: Origin of the text; by default the record's.
-    """
+    """Return a memory's text behind its origin (by default the record's) and subject, each only if not the user."""
     name = about_of(payload)
     about = f"about {flat(name, _MAX_NAME)}: " if name else ""
     return f"{LABELS[origin or origin_of(payload)]}{about}{text}"
@@ -190,13 +179,7 @@ def render_beside(role: str, text: str) -> str:
 
 
 def render_message(payload: Mapping[str, Any], text: str, limit: int = MAX_LINE_CHARS) -> str:
-    """Return the line of a message; text that the user only quotes stands below.
-
-    Args:
-        payload: The record, as JSON.
-        text: The text to show.
-        limit: Maximum characters of the text.
-    """
+    """Return the line of a message; text that the user only quotes stands below."""
     said, quoted = said_and_shown(payload, text)
     if not said and quoted:
         return render_line(payload, quoted, limit, quoted=True)
@@ -217,11 +200,7 @@ def render_beginning(text: str) -> str:
 
 
 def profile_lines(profile: Mapping[str, Any]) -> list[str]:
-    """Return a line for each field of a profile that is not empty.
-
-    Args:
-        profile: The record, as JSON.
-    """
+    """Return a line for each field of a profile (as JSON) that is not empty."""
     return [
         f"- [profile] {LABELS[origin_of(entry)]}" + flat(f"{name}: {entry['value']}", MAX_LINE_CHARS)
         for name, entry in profile.get("fields", {}).items()
@@ -234,32 +213,29 @@ def said_and_shown(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
 
     `text` is the whole message, or the part that matched.
     """
-    said, quoted = _said_and_quoted(payload, text)
-    return said, "\n".join(filter(None, (quoted, shown_blocks(payload.get("content")))))
-
-
-def _said_and_quoted(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
-    if payload.get("role") != "user":
-        return text, ""
     content = payload.get("content")
     whole = content if isinstance(content, str) and text in content else text
-    if len(whole) > _MAX_READ:
-        return "", text
-    begin = whole.find(text)
-    end = begin + len(text)
     found: dict[bool, list[str]] = {False: [], True: []}
-    place = 0
-    for part in parts(whole):
-        found[part.shown].append(part.text[max(begin - place, 0) : max(end - place, 0)])
-        place += len(part.text)
-    return "\n".join(filter(str.strip, found[False])), "\n".join(filter(str.strip, found[True]))
+    if payload.get("role") != "user" or len(whole) > _MAX_READ:
+        found[payload.get("role") == "user"].append(text)
+    else:
+        begin = whole.find(text)
+        end = begin + len(text)
+        place = 0
+        for part in parts(whole):
+            found[part.shown].append(part.text[max(begin - place, 0) : max(end - place, 0)])
+            place += len(part.text)
+    said, quoted = ("\n".join(filter(str.strip, found[shown])) for shown in (False, True))
+    return said, "\n".join(filter(None, (quoted, shown_blocks(content))))
 
 
 def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool) -> str:
     kind = "milestone" if payload.get("milestone_title") else kind or str(payload.get("kind"))
-    date = _when(payload.get("said_at") or payload.get("created_at"), times=times)
+    at = str(payload.get("said_at") or payload.get("created_at") or "")
+    date = at.partition("+")[0].removesuffix("Z").replace("T", " ") if times else at[:10]
     if kind == FACT.name:
-        return _of_fact(payload, date)
+        days = [f"{name} {str(payload[field])[:10]}" for name, field in _TIMES.items() if payload.get(field)]
+        return ", ".join((f"past {date}" if payload.get("current") is False else f"fact {date}", *days))
     named = str(payload.get("id") or "")[:SUMMARY_ID]
     if kind == SUMMARY.name and named.isalnum():
         # by which a tool reads what it was made of
@@ -267,19 +243,6 @@ def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool)
     role = str(payload.get("role") or "")
     # where the label says who speaks, that is enough
     return f"{kind} {date}" + (f", {role}" if role and f"({role}) " != LABELS[origin] else "")
-
-
-def _of_fact(payload: Mapping[str, Any], date: str) -> str:
-    told = [f"{name} {day}" for name, field in _TIMES.items() if (day := _day(payload.get(field)))]
-    return ", ".join((f"past {date}" if payload.get("current") is False else f"fact {date}", *told))
-
-
-def _day(at: Any) -> str:
-    return str(at)[:10] if at else ""
-
-
-def _when(at: Any, *, times: bool) -> str:
-    return str(at or "").partition("+")[0].removesuffix("Z").replace("T", " ") if times else _day(at)
 
 
 _WORD = re.compile(r"\w+")
@@ -304,7 +267,8 @@ class FoundMemory:
         """Normalised name of its subject; empty where none is named, as of a message."""
         self._beside = [("", *_told("quoted", shown))] if said and shown else []
         self._beside += [(part.id, *_as_said(part)) for part in item.fragments if part.id != item.id]
-        self._messages = 0
+        self.messages = 0
+        """Messages that it replaces, which its line tells."""
 
     @property
     def linked(self) -> list[str]:
@@ -331,17 +295,7 @@ class FoundMemory:
         """Normalised texts of the neighbouring messages."""
         return [key for id_, key, _ in self._beside if id_ and key]
 
-    @cached_property
-    def line(self) -> str:
-        return self.cut(MAX_LINE_CHARS)
-
-    def stands_for(self, messages: int) -> None:
-        """Note how many messages it replaces, which its line tells."""
-        if messages != self._messages:
-            self._messages = messages
-            self.__dict__.pop("line", None)
-
-    def cut(self, limit: int) -> str:
+    def line(self, limit: int = MAX_LINE_CHARS) -> str:
         """Return its line with at most `limit` characters of the text."""
         item = self.item
         return render_line(
@@ -352,7 +306,7 @@ class FoundMemory:
             doubts=item.doubts,
             times=self._times,
             quoted=self._quoted,
-            messages=self._messages,
+            messages=self.messages,
         )
 
     def beside(self, ids: Collection[str], known: Collection[str]) -> dict[str, str]:

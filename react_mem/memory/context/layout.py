@@ -79,7 +79,6 @@ def lay_out(
     """Return the prompt: instructions, retrieved text, and the shown part of the thread.
 
     Args:
-        thread: The messages of the conversation.
         layout: Layout of this turn; None for the instructions and the whole thread.
         instructions: The system prompt; the retrieved text comes behind its content blocks, so that a mark for the
             provider's cache in one of them holds.
@@ -129,12 +128,7 @@ def followed_by(instructions: str | SystemMessage, text: str) -> str | SystemMes
 
 
 def followed_by(instructions: str | SystemMessage, text: str) -> str | SystemMessage:
-    """Return instructions with a text behind them; content blocks stay unchanged.
-
-    Args:
-        instructions: The instructions.
-        text: The text; empty for none.
-    """
+    """Return instructions with a text (empty for none) behind them; content blocks stay unchanged."""
     if isinstance(instructions, str):
         return "\n\n".join(filter(None, (instructions, text)))
     if not text:
@@ -248,9 +242,6 @@ class Frame:
 
     Args:
         thread: The messages of the conversation, the question last.
-        policy: The agent's memory policy.
-        window: The model's context window.
-        instructions: The system prompt.
         tool_tokens: Tokens of the tools' descriptions; 0 without tools, so that no room is kept for steps.
         times: True to show memories with their time of day, for a reader that goes by nothing else.
     """

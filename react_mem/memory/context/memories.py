@@ -65,7 +65,7 @@ def one_place(ranked: Sequence[FoundMemory], question: str = "") -> list[FoundMe
             said.setdefault(memory.key, []).append(memory)
             kept.add(memory)
     for memory in kept.memories:
-        memory.stands_for(left_out[id(memory)])
+        memory.messages = left_out[id(memory)]
     chosen = {id(memory) for memory in kept.memories}
     return [memory for memory in ranked if id(memory) in chosen]
 
@@ -102,7 +102,7 @@ class _ShownEvidence:
         payload = summary.item.payload
         if payload.get("level", _FIRST_LEVEL) != _FIRST_LEVEL:
             # its sources are summaries: it is of the same conversation
-            return [other for other in self.memories if _is_summed_up(payload, other)]
+            return [other for other in self.memories if any(_is_within(payload, one) for one in _places_of(other.item))]
         found = self._of([summary.item.id, *summary.item.source_ids])
         higher = (one for one in self.memories if one.item.source == SUMMARY.name and one not in found)
         return [*found, *(one for one in higher if _is_within(payload, one.item.payload))]
@@ -123,10 +123,9 @@ def _precedence(memory: FoundMemory) -> tuple[int, bool]:
     return int(is_said), is_said and not memory.is_own
 
 
-def _is_summed_up(summary: dict[str, Any], other: FoundMemory) -> bool:
-    """Return true if a summary covers the conversation of a memory, or one of the conversations behind a fact."""
-    places = [one.model_dump(exclude_none=True) for one in other.item.said_in]
-    return any(_is_within(summary, place) for place in places or [other.item.payload])
+def _places_of(item: MemoryResultItem) -> list[dict[str, Any]]:
+    """Return the places in conversations behind a memory, such as a fact, or else its own."""
+    return [one.model_dump(exclude_none=True) for one in item.said_in] or [item.payload]
 
 
 def _is_within(summary: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -258,11 +257,11 @@ class _Shown:
         """Show a memory, with its neighbouring messages if they fit too; return true if it fits."""
         memory = self._ranked[place]
         room = self._room if limit is None else min(limit, self._room)
-        beside = memory.beside(self._ids, self._keys)
+        line, beside = memory.line(), memory.beside(self._ids, self._keys)
         unsaid = {text: line for text, line in beside.items() if text not in self._said}
         # the memory itself counts more than what was said beside it
         for lines in (unsaid, {}) if unsaid else (unsaid,):
-            if self._show(place, memory.line + "".join(lines.values()), room):
+            if self._show(place, line + "".join(lines.values()), room):
                 self._said.update(lines)
                 return True
         return False
@@ -298,7 +297,7 @@ class _Shown:
         for places in scopes.values():
             share, first = self._room // left, places[0]
             if not any(self.add(place, share) for place in places):
-                any(self._show(first, self._ranked[first].cut(chars), share) for chars in _CUTS)
+                any(self._show(first, self._ranked[first].line(chars), share) for chars in _CUTS)
             left -= 1
 
 

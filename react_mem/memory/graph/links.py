@@ -39,12 +39,7 @@ class LinkKind(StrEnum):
 class Node(NamedTuple):
     """A memory in the graph: a tuple, as links are, because thousands are made at once.
 
-    Args:
-        type: The record's kind, such as `fact`.
-        scope: The record's scope.
-        session_id: Its conversation; empty for none.
-        at: Start of belief, in UTC.
-        turn: A message's position in its conversation.
+    `type` is the record's kind, `at` the start of belief in UTC, and `turn` a message's position in its conversation.
     """
 
     id: str
@@ -61,14 +56,10 @@ class Node(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link between two memories.
+    """A link from a derived memory (a fact, a summary) to the one that it derives from (a message, a summarised
+    record).
 
-    Args:
-        source: The derived memory: a fact, a summary.
-        target: The memory it derives from: a message, a summarised record.
-        weight: Strength, up to 1.
-        at: The later start of belief, in UTC.
-        mutual: True for a link in both directions.
+    `at` is the later start of belief, in UTC; a `mutual` link goes in both directions.
     """
 
     source: str
@@ -163,11 +154,7 @@ def links_of(value: Mapping[str, Any], only: Container[str] | None = None) -> li
 
 
 def in_utc(at: Any) -> str:
-    """Return a time in a form that compares as text; empty for no time.
-
-    >>> in_utc("2026-03-01T09:00:00+07:00") == in_utc("2026-03-01T02:00:00Z")
-    True
-    """
+    """Return a time in UTC, in a form that compares as text; empty for no time."""
     return _in_utc(str(at))
 
 
@@ -251,13 +238,10 @@ _Record = tuple[Node, Sequence[Link]]
 def derived(
     values: Iterable[tuple[str, Mapping[str, Any]]], wanted: Collection[str] | None = None
 ) -> dict[str, LinkDocument]:
-    """Return memories with all of their links to each other, by id.
+    """Return memories (those `wanted`, or all) with all of their links to each other, by id.
 
-    Args:
-        values: The records with their scopes. For complete links of a memory these must include its targets, its
-            referrers, its neighbours on the timeline, and for a fact, a step, an episode or a concept the others of the
-            same messages.
-        wanted: The memories to return; None for all.
+    For complete links of a memory the records must include its targets, its referrers, its neighbours on the timeline,
+    and for a fact, a step, an episode or a concept the others of the same messages.
     """
     records: dict[str, _Record] = {}
     for scope, value in values:

@@ -6,9 +6,10 @@ A `Reader` fetches many documents at once, so each step over the graph is one ro
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 from react_mem.memory.graph.links import Direction, Edge, LinkDocument, LinkKind, Node, Reader
 
@@ -54,14 +55,8 @@ class Subgraph:
         ordered = sorted(self.documents, key=lambda id_: (-self.reached.get(id_, 0.0), id_))
         return [self.documents[id_].node for id_ in ordered]
 
-    def edges(self, id_: str) -> list[Edge]:
-        """Return the links of a memory within this part."""
-        document = self.documents.get(id_)
-        return [edge for edge in document.edges.values() if edge.to in self.documents] if document else []
 
-
-@dataclass(frozen=True)
-class Hop:
+class Hop(NamedTuple):
     """One link of a path, seen from its first memory."""
 
     source: Node
@@ -105,8 +100,7 @@ async def expand(read: Reader, seeds: Mapping[str, float], *, hops: int = 2, max
 def page_rank(part: Subgraph, seeds: Mapping[str, float]) -> dict[str, float]:
     """Return the personalised PageRank of a subgraph by id, summing to 1; empty without a seed in the subgraph.
 
-    Links are followed in both directions: from a fact to its message, and on to other facts of the message. A walk that
-    would leave the subgraph restarts.
+    Links are followed in both directions. A walk that would leave the subgraph restarts.
     """
     order = sorted(part.documents)
     starts = [max(seeds.get(id_, 0.0), 0.0) for id_ in order]
@@ -114,10 +108,19 @@ def page_rank(part: Subgraph, seeds: Mapping[str, float]) -> dict[str, float]:
     if total <= 0:
         return {}
     starts = [weight / total for weight in starts]
-    ways = _ways(part, order)
+    place = {id_: number for number, id_ in enumerate(order)}
+    # for each memory the targets of a walk, with their probabilities
+    ways: list[list[tuple[int, float]]] = []
+    for id_ in order:
+        edges = [(edge.to, strength(edge)) for edge in part.documents[id_].edges.values()]
+        whole = sum(bound for _, bound in edges)
+        ways.append([(place[to], bound / whole) for to, bound in edges if to in place] if whole else [])
     ranks = list(starts)
     for _ in range(_MOST_ROUNDS):
-        passed = _passed(ways, ranks)
+        passed = [0.0] * len(ranks)
+        for number, rank in enumerate(ranks):
+            for to, share in ways[number]:
+                passed[to] += rank * share
         walked = DAMPING * sum(passed)
         after = [DAMPING * gained + (1 - walked) * start for gained, start in zip(passed, starts, strict=True)]
         change = sum(abs(one - other) for one, other in zip(after, ranks, strict=True))
@@ -125,34 +128,6 @@ def page_rank(part: Subgraph, seeds: Mapping[str, float]) -> dict[str, float]:
         if change < _SETTLED:
             break
     return dict(zip(order, ranks, strict=True))
-
-
-def received(part: Subgraph, ranks: Mapping[str, float]) -> dict[str, float]:
-    """Return the rank that each memory receives from others, without the seeds' own start."""
-    order = sorted(part.documents)
-    return dict(zip(order, _passed(_ways(part, order), [ranks.get(id_, 0.0) for id_ in order]), strict=True))
-
-
-_Ways = Sequence[Sequence[tuple[int, float]]]
-"""For each memory the targets of a walk, with their probabilities."""
-
-
-def _ways(part: Subgraph, order: Sequence[str]) -> _Ways:
-    place = {id_: number for number, id_ in enumerate(order)}
-    ways: list[list[tuple[int, float]]] = []
-    for id_ in order:
-        edges = [(edge.to, strength(edge)) for edge in part.documents[id_].edges.values()]
-        whole = sum(bound for _, bound in edges)
-        ways.append([(place[to], bound / whole) for to, bound in edges if to in place] if whole else [])
-    return ways
-
-
-def _passed(ways: _Ways, ranks: Sequence[float]) -> list[float]:
-    passed = [0.0] * len(ranks)
-    for number, rank in enumerate(ranks):
-        for to, share in ways[number]:
-            passed[to] += rank * share
-    return passed
 
 
 async def shortest(read: Reader, source: str, target: str) -> list[Hop] | None:
@@ -190,7 +165,13 @@ async def shortest(read: Reader, source: str, target: str) -> list[Hop] | None:
         return None
     here, there = sides
     middle = min(meeting, key=lambda id_: (here[id_][0] + there[id_][0], -here[id_][1] * there[id_][1], id_))
-    return _hops(documents, [*_way(here, middle)[::-1], *_way(there, middle)[1:]])
+    found = []
+    for one, other in pairwise([*_way(here, middle)[::-1], *_way(there, middle)[1:]]):
+        edges = [edge for edge in documents[one].edges.values() if edge.to == other]
+        # of several reasons the best, and rather what one comes from than what comes from it
+        best = min(edges, key=lambda edge: (-strength(edge), edge.direction is Direction.IN, edge.kind))
+        found.append(Hop(documents[one].node, documents[other].node, best))
+    return found
 
 
 def _way(side: Mapping[str, tuple[int, float, str]], id_: str) -> list[str]:
@@ -199,13 +180,3 @@ def _way(side: Mapping[str, tuple[int, float, str]], id_: str) -> list[str]:
     while previous := side[way[-1]][2]:
         way.append(previous)
     return way
-
-
-def _hops(documents: Mapping[str, LinkDocument], way: Sequence[str]) -> list[Hop]:
-    found = []
-    for one, other in pairwise(way):
-        edges = [edge for edge in documents[one].edges.values() if edge.to == other]
-        # of several reasons the best, and rather what one comes from than what comes from it
-        best = min(edges, key=lambda edge: (-strength(edge), edge.direction is Direction.IN, edge.kind))
-        found.append(Hop(documents[one].node, documents[other].node, best))
-    return found

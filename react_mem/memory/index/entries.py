@@ -74,15 +74,10 @@ _SAID_AT = ("said_at", "created_at")
 
 
 class Entry(NamedTuple):
-    """One piece of a text in the index.
+    """One piece of a text in the index: its words, and marks for its other search keys, are its terms.
 
-    Args:
-        field_name: Field and piece: `text`, `text#1`, ...
-        text: The piece, which is also embedded.
-        terms: Its words, and marks for its other search keys.
-        length: Number of words.
-        place: Position in the conversation, adjacent for neighbours; None outside of a conversation.
-        said_at: Time of the statement, if the record has one.
+    `field_name` is the field and piece: `text`, `text#1`, ...; `length` the number of words; `place` the position in
+    the conversation, adjacent for neighbours.
     """
 
     field_name: str
@@ -121,11 +116,7 @@ def piece_of(field_name: str, text: str) -> str:
 
 
 def whole_text(value: Mapping[str, Any]) -> str:
-    """Return the indexed text of a record. A message's `text` is only its beginning, so its content is joined.
-
-    >>> whole_text({"text": "Hel", "content": [{"type": "text", "text": "Hello"}, {"type": "image"}]})
-    'Hello'
-    """
+    """Return the indexed text of a record. A message's `text` is only its beginning, so its content is joined."""
     text, content = str(value.get("text") or ""), value.get("content")
     if isinstance(content, str):
         return content or text
@@ -219,7 +210,6 @@ def matches(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> b
 
 
 _ORDERS: dict[str, Callable[[Any, Any], Any]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
-
 _OPERATORS = {"$eq": eq, "$ne": ne, **_ORDERS}
 
 

@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from react_mem.memory.index.entries import MAX_CHUNKS, mark, term_number
-from react_mem.memory.index.half_precision import (
+from react_mem.memory.index.texts import (
+    NO_PLACE,
     Floats,
+    IndexedTexts,
     Rows,
     cosines,
     in_half_precision,
     products_between,
     squared_lengths,
 )
-from react_mem.memory.index.texts import NO_PLACE, IndexedTexts
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.records import Role
 
@@ -122,14 +123,7 @@ def _first_of_each(equals: list[Hit], seen: set[str]) -> Iterator[Hit]:
             yield hit
 
 
-# Cosines of texts with a question: roughly for all, exactly for those that they decide about.
-
-ROUNDING = 1e-5
-"""Upper bound of the rounding error of a single-precision cosine, for any order of summation."""
-
-_TIED = 512
-"""Exactly compared texts at the cut; of more near-ties any may be taken."""
-
+# Cosines of texts with a question.
 
 _CROWD = 10
 """Neighbours of a text, among those near the question, in its hubness."""
@@ -138,40 +132,13 @@ _CROWD = 10
 class KnownCosines:
     """Given cosines of texts with a question, by text number in single precision; NaN, or None for all, is none."""
 
-    def __init__(self, texts: IndexedTexts, rough: Floats | None = None) -> None:
+    def __init__(self, texts: IndexedTexts, cosines: Floats | None = None) -> None:
         self.texts = texts
-        self.rough = np.full(texts.size, np.nan) if rough is None else rough
+        self.cosines = np.full(texts.size, np.nan) if cosines is None else cosines
 
-    def exact(self, wanted: Rows) -> Floats:
-        """Return the cosines of some texts, equal for equal vectors."""
-        return self.rough[wanted]
-
-    def nearest(self, among: Rows, count: int, least: float = -np.inf) -> Rows:
-        """Return the nearest texts in their given order, those without a cosine last.
-
-        Args:
-            among: The candidates; ties at the cut keep the first.
-            least: Minimum cosine; requires that all candidates have one.
-        """
-        rough = lowest_unknown(self.rough[among])
-        surely = least + ROUNDING
-        if len(among) > count:
-            last = np.partition(rough, len(rough) - count)[len(rough) - count]
-            near = np.flatnonzero(rough >= last - 2 * ROUNDING)
-            if len(near) > count + _TIED:
-                near = near[highest(rough[near], count + _TIED)]
-            among, rough = among[near], rough[near]
-            if len(among) > count:
-                surely = max(surely, last + 2 * ROUNDING)
-        taken = rough > surely
-        # roughly known, the others are on either side of what decides
-        doubtful = np.flatnonzero(~taken)
-        if len(doubtful):
-            exact = self.exact(among[doubtful])
-            far = exact < least
-            doubtful, exact = doubtful[~far], lowest_unknown(exact[~far])
-            taken[doubtful[np.argsort(-exact, kind="stable")[: count - np.count_nonzero(taken)]]] = True
-        return among[taken]
+    def nearest(self, among: Rows, count: int) -> Rows:
+        """Return the nearest texts in their given order, those without a cosine last; of ties the first."""
+        return among[np.sort(highest(lowest_unknown(self.cosines[among]), count))]
 
     def crowding(self, wanted: Rows, near: Rows) -> Floats:
         """Return the hubness of texts: zero without their vectors."""
@@ -179,23 +146,12 @@ class KnownCosines:
 
 
 class VectorCosines(KnownCosines):
-    """Cosines of texts with a vector, exact as in the database; several recalls may share them, in turn."""
+    """Cosines of texts with a vector; several recalls may share them, in turn."""
 
     def __init__(self, texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32]) -> None:
-        super().__init__(texts)
-        self._vector = in_half_precision(vector)
-        [self._square] = squared_lengths(self._vector[np.newaxis])
-        self.rough = cosines(texts.products(self._vector), texts.squares, self._square)
-        self._is_exact = np.zeros(texts.size, dtype=bool)
-
-    def exact(self, wanted: Rows) -> Floats:
-        """Return the cosines of some texts, bit for bit as in the database."""
-        missing = wanted[~self._is_exact[wanted]]
-        if len(missing):
-            products = self.texts.exact_products(missing, self._vector)
-            self.rough[missing] = cosines(products, self.texts.squares[missing], self._square)
-            self._is_exact[missing] = True
-        return self.rough[wanted]
+        asked = in_half_precision(vector)
+        [square] = squared_lengths(asked[np.newaxis])
+        super().__init__(texts, cosines(texts.products(asked), texts.squares, square))
 
     def crowding(self, wanted: Rows, near: Rows) -> Floats:
         """Return the hubness of texts: their mean cosine with their nearest neighbours among `near`, above the mean

@@ -42,15 +42,9 @@ _WEAK_WORDS = frozenset(index_terms(cue_words("weak_in_questions")))
 class Question:
     """A parsed question.
 
-    Args:
-        text: Text to embed, without the speakers' names: these stand in every message of others and in none of their
-            own.
-        terms: Its words with their weights, `MAX_TERMS` at most.
-        speaker: Mark of the expected speaker; empty if unknown.
-        periods: Its times.
-        asks_when: True if it asks for a time.
-        names: Speakers' names in it, as words; not among its `terms`.
-        missing: Arms that lost their part of the question to an error, with the cause.
+    `text`, which is embedded, is without the speakers' names: these stand in every message of others and in none of
+    their own. `speaker` is the mark of the expected one; empty if unknown. `names` are as words, and not among the
+    weighted `terms`. `missing` has the arms that lost their part of the question to an error, with the cause.
     """
 
     text: str
@@ -70,18 +64,18 @@ class Question:
 
 
 def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Question:
-    """Parse a question.
-
-    Args:
-        query: The question; the first `MAX_INDEXED_CHARS` characters count.
-        now: The reference for relative times such as "last summer".
-        speakers: Names of the participants in the owner's conversations.
-    """
+    """Parse a question, its times relative to `now`; `speakers` are the names in the owner's conversations."""
     asked = query[:MAX_INDEXED_CHARS]
     named = _named(asked, speakers)
     text = _without(asked, named)
     # "Who is Ann?" asks for nothing but her
     names = {term for name in named for term in index_terms(name)} if index_terms(text) else set()
+    marks = {mark("speaker", name) for name in named}
+    speaker = marks.pop() if len(marks) == 1 else mark("role", "user") if not named and says_i(asked) else ""
+    distinct = dict.fromkeys(term for term in index_terms(asked) if term not in names)
+    weights = {term: _WEAK if term in _WEAK_WORDS else 1.0 for term in distinct}
+    # of a long one, the words that say most
+    kept = set(sorted(weights, key=lambda term: (-weights[term], -len(term)))[:MAX_TERMS])
     missing: dict[Arm, str] = {}
     try:
         periods, when = named_periods(asked, now), asks_when(asked)
@@ -91,8 +85,8 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
         periods, when = (), False
     return Question(
         text=text if index_terms(text) else asked,
-        terms=_weighted(asked, names),
-        speaker=_speaker(named, asked),
+        terms=tuple((term, weights[term]) for term in weights if term in kept),
+        speaker=speaker,
         periods=periods,
         asks_when=when,
         names=tuple(sorted(names)),
@@ -102,31 +96,18 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
 
 def _named(asked: str, speakers: Iterable[str]) -> list[str]:
     """Return the speakers that a question names, the fullest matching names only."""
-
-    def is_name(name: str) -> bool:
-        # "will" is no person, "Will" is
-        return bool(index_terms(name)) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", asked) is not None
-
     said = set(index_words(asked))
     parts = {name: frozenset(index_words(name)) for name in speakers}
-    found = [name for name, its in parts.items() if its and its <= said and is_name(name)]
+    found = [
+        name
+        for name, its in parts.items()
+        if its
+        and its <= said
+        # "will" is no person, "Will" is
+        and (index_terms(name) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", asked))
+    ]
     # who asks for "Ann Lee" asks for one, though there is an "Ann" too
     return [name for name in found if not any(parts[name] < parts[other] for other in found)]
-
-
-def _weighted(asked: str, names: set[str]) -> tuple[tuple[str, float], ...]:
-    distinct = dict.fromkeys(term for term in index_terms(asked) if term not in names)
-    weights = {term: _WEAK if term in _WEAK_WORDS else 1.0 for term in distinct}
-    # of a long one, the words that say most
-    kept = sorted(weights, key=lambda term: (-weights[term], -len(term)))[:MAX_TERMS]
-    return tuple((term, weights[term]) for term in weights if term in set(kept))
-
-
-def _speaker(named: list[str], asked: str) -> str:
-    marks = {mark("speaker", name) for name in named}
-    if len(marks) == 1:
-        return marks.pop()
-    return mark("role", "user") if not named and says_i(asked) else ""
 
 
 def _without(asked: str, named: list[str]) -> str:
@@ -139,22 +120,15 @@ def _without(asked: str, named: list[str]) -> str:
     return re.sub(r"\s+", " ", left).strip(" ,")
 
 
-Namespace = tuple[str, ...]
-
-
 class RecallOp(NamedTuple):
-    """Recall request for one namespace.
+    """Recall request for one namespace, without those below it and without some keys.
 
-    Args:
-        namespace: The namespace itself; those below it are not searched.
-        conditions: Required or refused values of indexed fields (`memory.model.kinds.filter_marks`): {"kind": "fact"},
-            {"status": {"$ne": "archived"}}.
-        without: Keys to leave out.
-        similarity: Minimum similarity, from 0 to 1, for proposals of the vector arm.
-        pairs: True to add to each message its question or answer.
+    `conditions` are required or refused values of indexed fields (`memory.model.kinds.filter_marks`): {"kind": "fact"},
+    {"status": {"$ne": "archived"}}. `similarity` is the least for proposals of the vector arm; `pairs` adds to each
+    message its question or answer.
     """
 
-    namespace: Namespace
+    namespace: tuple[str, ...]
     question: Question
     conditions: Mapping[str, Any]
     limit: int
@@ -174,14 +148,12 @@ PARTNER_FIELDS = ("role", "text", "created_at")
 
 @dataclass(frozen=True)
 class RecallHit:
-    """One recalled item.
+    """One recalled item, whose score is the sum of the arms.
 
     Args:
-        item: The item with its score, the sum of the arms.
-        arms: Contribution of each arm.
         similarity: Calibrated similarity of its nearest text, from 0 to 1; None without vectors.
         passage: Matching part of a long text; empty for the whole text.
-        partner: The question or answer that belongs to a message, as `id` and at least `PARTNER_FIELDS`; None for none.
+        partner: The question or answer that belongs to a message, as `id` and `PARTNER_FIELDS`; None for none.
     """
 
     item: SearchItem
@@ -241,21 +213,14 @@ _AT_ONCE = 1_000
 
 
 class CosineScale(Protocol):
-    """Calibration of an embedder's cosines to the common scale of similarity."""
+    """Calibration of an embedder's cosines to the common scale of similarity (see `memory.store.calibration`)."""
 
     @property
-    def separates(self) -> bool:
-        """True if a threshold filters anything."""
-
+    def separates(self) -> bool: ...
     @property
-    def rise(self) -> float:
-        """Similarity per unit of cosine."""
-
-    def cosine(self, similarity: float) -> float:
-        """Return the cosine for a similarity."""
-
-    def similarity(self, cosine: float) -> float:
-        """Return the similarity for a cosine."""
+    def rise(self) -> float: ...
+    def cosine(self, similarity: float) -> float: ...
+    def similarity(self, cosine: float) -> float: ...
 
 
 class HitsToShow:
@@ -280,30 +245,25 @@ class HitsToShow:
         return self.waiting
 
     def take(
-        self,
-        item_of: Callable[[str], Item | None],
-        partner_of: Callable[[str], Mapping[str, Any] | None],
-        scale: CosineScale | None,
+        self, items: Mapping[str, Item | None], partners: Mapping[str, Item | None], scale: CosineScale | None
     ) -> None:
-        """Take the hits of the last `advance`.
-
-        Args:
-            item_of: Returns an item by key; None if gone.
-            partner_of: Returns the partner fields by key (`RecallHit.partner`); None if gone.
-            scale: Calibration of the cosines; None if unknown.
-        """
-        for hit, partners in self.waiting:
-            item = item_of(hit.key)
+        """Take the hits of the last `advance`, as far as their items and partners are there; None is gone."""
+        for hit, keys in self.waiting:
+            item = items.get(hit.key)
             if item is None or not meets(self.op.conditions, item.value):
                 continue
             role = item.value.get("role")
-            others = (partner_of(key) for key in partners)
+            others = (
+                {"id": key, **{name: other.value.get(name) for name in PARTNER_FIELDS}}
+                for key in keys
+                if (other := partners.get(key)) is not None
+            )
             self.found.append(
                 RecallHit(
                     scored(item, hit.score),
                     arms=hit.arms,
                     similarity=None if scale is None or hit.cosine is None else scale.similarity(hit.cosine),
                     passage=passage_of(hit.field_name, item.value),
-                    partner=next((other for other in others if other and other["role"] not in (None, role)), None),
+                    partner=next((one for one in others if one["role"] not in (None, role)), None),
                 )
             )

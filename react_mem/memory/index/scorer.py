@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from react_mem.memory.index import weights as fusion
-from react_mem.memory.index.half_precision import Floats, Rows
 from react_mem.memory.index.ranked_hits import KnownCosines, Parts, RankedHits, VectorCosines, highest, lowest_unknown
 from react_mem.memory.index.recall import CosineScale, RecallOp
-from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts
-from react_mem.memory.index.weights import DAY, StandingWeight, Weights
+from react_mem.memory.index.texts import NO_PLACE, NO_TIME, Floats, IndexedTexts, Rows
+from react_mem.memory.index.weights import DAY, Weights
 from react_mem.memory.model.interface import Arm
 
 Mask = NDArray[np.bool_]
@@ -29,6 +28,10 @@ _AROUND = 2
 
 _LEAST = 700.0
 """Largest negative exponent of the decay; beyond it the result is 0 anyway."""
+
+
+_Standing = tuple[Rows, float, float, float]
+"""Texts of a kind that are near enough to be proposed, the mean cosine of their kind, and its two weights."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +47,21 @@ class Comparisons:
     """Cosines of questions with texts, shared by the recalls of a read with the same question and texts."""
 
     def __init__(self) -> None:
-        self._made: list[tuple[IndexedTexts, object, VectorCosines]] = []
+        self._made: dict[tuple[int, int], tuple[VectorCosines, object]] = {}
 
     def of(
         self, texts: IndexedTexts, op: RecallOp, vector: Sequence[float] | NDArray[np.float32] | None
     ) -> KnownCosines:
-        """Return the cosines of a recall with the embedding of its question, if any.
-
-        Raises:
-            ValueError: If the vector has another length than those of the texts.
+        """Return the cosines of a recall with the embedding of its question, if any, or raise ValueError for a vector
+        of another length.
         """
         if vector is None or Arm.VECTOR not in op.arms or not len(texts):
             return KnownCosines(texts)
-        known = (made for compared, asked, made in self._made if compared is texts and asked is vector)
-        if (found := next(known, None)) is None:
-            found = VectorCosines(texts, vector)
-            self._made.append((texts, vector, found))
-        return found
+        asked = id(texts), id(vector)
+        if asked not in self._made:
+            # with the vector, so that no other one gets its id
+            self._made[asked] = VectorCosines(texts, vector), vector
+        return self._made[asked][0]
 
 
 def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus: Corpus | None = None) -> RankedHits:
@@ -70,16 +71,37 @@ def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus
     """
     texts, weights = known.texts, Weights.of(op, scale)
     compared = known if weights.cosine else KnownCosines(texts)
-    eligible = _eligible(texts, op, weights)
+    eligible = np.ones(texts.size, dtype=bool) if texts.alive is None else texts.alive.copy()
+    eligible[texts.texts_of(op.without)] = False
+    for mark in weights.required:
+        eligible &= texts.marked(mark)
+    for mark in weights.refused:
+        eligible &= ~texts.marked(mark)
     if not eligible.any():
         return RankedHits(texts)
     words = _AskedWords.of(texts, weights, corpus)
-    standing = [_StandingTexts.of(one, eligible, compared, weights) for one in weights.standing]
-    near = _near(eligible, compared, weights)
-    proposed = _proposed(eligible, compared, near, words, standing, weights)
-    if not len(proposed):
+    comparable = eligible & ~np.isnan(compared.cosines)
+    # in descending order, without a threshold
+    near = compared.nearest(np.flatnonzero(comparable), weights.seeds)
+    near = near[np.argsort(-compared.cosines[near], kind="stable")]
+    proposed = [near[compared.cosines[near] >= weights.min_cosine]]
+    if words is not None:
+        worded = np.flatnonzero(eligible & (words.sets != 0))
+        proposed.append(worded[highest(words.scores(worded), weights.seeds)])
+    if len(weights.starts):
+        timely = np.flatnonzero(eligible & _within(texts.said_at, weights))
+        proposed.append(compared.nearest(timely, weights.seeds))
+    standing: list[_Standing] = []
+    for mark, base, weight in weights.standing:
+        kind = compared.nearest(np.flatnonzero(comparable & texts.marked(mark) & ~texts.unread), fusion.SEEDS)
+        if len(kind):
+            cosine = compared.cosines[kind]
+            proposed.append(kind[cosine >= max(weights.unrelated, weights.min_cosine)])
+            standing.append((proposed[-1], float(cosine.mean()), base, weight))
+    every = np.concatenate(proposed)
+    if not len(every):
         return RankedHits(texts)
-    region = _Region.of(texts, proposed, weights.reach)
+    region = _Region.of(texts, every, weights.reach)
     parts = _scored(region, eligible, compared, words, standing, near[: fusion.SEEDS], weights)
     return RankedHits(texts, parts)
 
@@ -89,10 +111,10 @@ def nearest(texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32], 
     compared = VectorCosines(texts, vector)
     embedded = texts.order[~np.isnan(texts.squares[texts.order])]
     found = compared.nearest(embedded, count)
-    exact = compared.exact(found)
-    order = np.argsort(-lowest_unknown(exact), kind="stable")
+    cosines = compared.cosines[found]
+    order = np.argsort(-lowest_unknown(cosines), kind="stable")
     best: dict[str, float] = {}
-    for text, cosine in zip(found[order].tolist(), exact[order].tolist(), strict=True):
+    for text, cosine in zip(found[order].tolist(), cosines[order].tolist(), strict=True):
         best.setdefault(texts.key(text), cosine)
     return list(best.items())
 
@@ -101,12 +123,8 @@ def nearest(texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32], 
 class _AskedWords:
     """The question's words in the texts.
 
-    Args:
-        rarities: Weight of each word that occurs at all.
-        sets: For each text its words, as a bit set.
-        sums: For each text the sum of its words' weights.
-        lengths: For each text the number of words.
-        mean: Mean number of words of a text.
+    `rarities` are the weights of the words that occur at all. Each text has its words as a bit set, the sum of their
+    weights, and its length, of which `mean` is the mean.
     """
 
     rarities: Floats
@@ -153,70 +171,6 @@ class _AskedWords:
         return self.sums[wanted] * share * (fusion.SATURATION + 1) / (fusion.SATURATION + share)
 
 
-@dataclass(frozen=True)
-class _StandingTexts:
-    """Standing texts near enough to the question to be proposed by their vectors, and the mean cosine of their kind."""
-
-    texts: Rows
-    mean: float
-    weight: StandingWeight
-
-    @classmethod
-    def of(cls, weight: StandingWeight, eligible: Mask, compared: KnownCosines, weights: Weights) -> _StandingTexts:
-        known = compared.texts.marked(weight.mark) & ~compared.texts.unread & ~np.isnan(compared.rough)
-        texts = compared.nearest(np.flatnonzero(eligible & known), fusion.SEEDS)
-        if not len(texts):
-            return cls(texts, 0.0, weight)
-        cosine = compared.exact(texts)
-        return cls(texts[cosine >= max(weights.unrelated, weights.min_cosine)], float(cosine.mean()), weight)
-
-    def has(self, members: Rows) -> Mask:
-        return np.isin(members, self.texts)
-
-    def parts(self, members: Rows, cosine: Floats) -> Floats:
-        """Return the contributions of this arm: a base, and more for the best match."""
-        nearer = np.maximum(_none_unknown(cosine - self.mean), 0)
-        found: Floats = self.has(members) * (self.weight.least + self.weight.cosine * nearer)
-        return found
-
-
-def _eligible(texts: IndexedTexts, op: RecallOp, weights: Weights) -> Mask:
-    eligible = np.ones(texts.size, dtype=bool) if texts.alive is None else texts.alive.copy()
-    eligible[texts.texts_of(op.without)] = False
-    for mark in weights.required:
-        eligible &= texts.marked(mark)
-    for mark in weights.refused:
-        eligible &= ~texts.marked(mark)
-    return eligible
-
-
-def _near(eligible: Mask, compared: KnownCosines, weights: Weights) -> Rows:
-    """Return the texts nearest to the question in descending order, without a threshold."""
-    if not weights.cosine:
-        return np.zeros(0, dtype=np.int64)
-    near = compared.nearest(np.flatnonzero(eligible & ~np.isnan(compared.rough)), weights.seeds)
-    return near[np.argsort(-compared.exact(near), kind="stable")]
-
-
-def _proposed(
-    eligible: Mask,
-    compared: KnownCosines,
-    near: Rows,
-    words: _AskedWords | None,
-    standing: Sequence[_StandingTexts],
-    weights: Weights,
-) -> Rows:
-    texts = compared.texts
-    proposed = [near[compared.exact(near) >= weights.min_cosine]]
-    if words is not None:
-        worded = np.flatnonzero(eligible & (words.sets != 0))
-        proposed.append(worded[highest(words.scores(worded), weights.seeds)])
-    if len(weights.starts):
-        timely = np.flatnonzero(eligible & _within(texts.said_at, weights))
-        proposed.append(compared.nearest(timely, weights.seeds))
-    return np.concatenate([*proposed, *(one.texts for one in standing)])
-
-
 def _none_unknown(cosine: Floats) -> Floats:
     return np.where(np.isnan(cosine), 0.0, cosine)
 
@@ -232,11 +186,8 @@ def _within(said_at: Rows, weights: Weights) -> Mask:
 class _Region:
     """The proposed texts, their neighbours, which may be scored too, and in turn those, which count for them.
 
-    Args:
-        texts: Its texts, by place.
-        conversations: The conversation of each; -1 for none.
-        reached: Mask of the proposed texts and their neighbours in the same conversation.
-        around: Distance at which neighbours count; 0 outside of conversations.
+    Its texts are ordered by place, with the conversation of each (-1 for none). `reached` is the mask of the proposed
+    and their neighbours; `around` is the distance at which neighbours count, 0 outside of conversations.
     """
 
     texts: Rows
@@ -283,26 +234,26 @@ def _scored(
     eligible: Mask,
     compared: KnownCosines,
     words: _AskedWords | None,
-    standing: Sequence[_StandingTexts],
+    standing: Sequence[_Standing],
     near: Rows,
     weights: Weights,
 ) -> Parts:
     own = np.flatnonzero(region.reached & eligible[region.texts])
     around, same = _neighbours(own, region.conversations, region.around)
     members = region.texts[own]
-    exact = compared.exact(region.texts) if weights.cosine else np.full(len(region.texts), np.nan)
-    cosine = exact[own]
+    cosines = compared.cosines[region.texts]
+    cosine = cosines[own]
     lexical = np.zeros(len(own)) if words is None else _lexical(region.texts, words, around, same, weights)
     said_at = compared.texts.said_at[members]
     within = _within(said_at, weights)
     kept = np.isnan(cosine) | (cosine >= weights.min_cosine) | (lexical > 0) | within
-    for one in standing:
-        kept |= one.has(members)
+    for one, *_ in standing:
+        kept |= np.isin(members, one)
     if not weights.cosine:
         kept[:] = True
     beside = cosine
     if region.around:
-        beside = _mean_around(exact, around, same)
+        beside = _mean_around(cosines, around, same)
         beside = np.where(np.isnan(beside), cosine, beside)
     contributions: dict[Arm, Floats] = {
         Arm.VECTOR: weights.cosine * _none_unknown(cosine - weights.unrelated),
@@ -311,7 +262,14 @@ def _scored(
         Arm.SPEAKER: fusion.SPEAKER * _has(compared.texts, members, weights.speaker, weights)
         + fusion.SPEAKS_OF_ITSELF * _has(compared.texts, members, weights.itself, weights),
         Arm.TIME: _time(said_at, weights) + fusion.TELLS_WHEN * _has(compared.texts, members, weights.when, weights),
-        Arm.STANDING: sum((one.parts(members, cosine) for one in standing), np.zeros(len(own))),
+        # a base, and more for the best match
+        Arm.STANDING: sum(
+            (
+                np.isin(members, one) * (base + weight * np.maximum(_none_unknown(cosine - mean), 0))
+                for one, mean, base, weight in standing
+            ),
+            np.zeros(len(own)),
+        ),
         Arm.HUB: -weights.hub * compared.crowding(members, near) if weights.hub else np.zeros(len(own)),
     }
     return Parts(members[kept], cosine[kept], {arm: column[kept] for arm, column in contributions.items()})

@@ -10,9 +10,83 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from react_mem.memory.index.half_precision import Halves, Rows, dot_products, exact_products, squared_lengths
+# Cosines of vectors in half precision, the same for equal vectors wherever they stand.
 
-# An immutable piece of an index: the packed vectors, words and keys of some texts.
+Floats = NDArray[np.float64]
+Halves = NDArray[np.float16]
+Rows = NDArray[np.int64]
+
+_AT_ONCE = 512
+"""Vectors of a step: the intermediate results stay in the processor's cache."""
+
+_TOGETHER = 16
+"""OpenBLAS adds up the last of other numbers of rows in another order."""
+
+_ALONE = 250_000
+"""Multiplications of one product of matrices: beyond, OpenBLAS wakes its threads, which costs more than they save."""
+
+_BETWEEN = 13
+"""Difference of the exponents' positions in the two formats, in bits."""
+
+_SIGN_AND_NUMBER = np.int32(-0x70002000)
+"""Mask of the shifted number without the copies of its sign bit."""
+
+_SCALE = np.float32(2.0**112)
+
+
+def in_half_precision(vector: Any) -> Halves:
+    """Round a vector as the database does: to single precision, then to half."""
+    return np.asarray(vector, dtype=np.float32).astype(np.float16)
+
+
+def dot_products(vectors: Halves, other: Halves) -> NDArray[np.float32]:
+    """Return the dot products of the rows with a vector, in single precision."""
+    size = -(-len(vectors) // _TOGETHER) * _TOGETHER
+    found = np.empty(size, dtype=np.float32)
+    scaled = other.astype(np.float32) * _SCALE
+    moved = np.zeros((min(_AT_ONCE, size), len(other)), dtype=np.int32)
+    for start in range(0, len(vectors), _AT_ONCE):
+        part = vectors[start : start + _AT_ONCE]
+        _widened(part, moved[: len(part)])
+        end = min(start + _AT_ONCE, size)
+        np.dot(moved[: end - start].view(np.float32), scaled, out=found[start:end])
+    return found[: len(vectors)]
+
+
+def products_between(vectors: Halves, others: Halves) -> NDArray[np.float32]:
+    """Return the matrix of dot products of some hundred rows with some tens of others, in single precision."""
+    found = np.empty((len(vectors), len(others)), dtype=np.float32)
+    scaled = _widened(others, np.empty(others.shape, dtype=np.int32)).T * _SCALE * _SCALE
+    wide = _widened(vectors, np.empty(vectors.shape, dtype=np.int32))
+    at_once = max(1, _ALONE // max(1, scaled.size))
+    for start in range(0, len(vectors), at_once):
+        np.dot(wide[start : start + at_once], scaled, out=found[start : start + at_once])
+    return found
+
+
+def squared_lengths(vectors: Halves) -> NDArray[np.float32]:
+    """Return the squared lengths of the rows, in single precision."""
+    found = np.empty(len(vectors), dtype=np.float32)
+    for start in range(0, len(vectors), _AT_ONCE):
+        wide = vectors[start : start + _AT_ONCE].astype(np.float32)
+        np.einsum("ij,ij->i", wide, wide, out=found[start : start + _AT_ONCE])
+    return found
+
+
+def cosines(products: NDArray[np.float32], squares: NDArray[np.float32], square: np.float32) -> Floats:
+    """Return cosines from dot products and squared lengths; NaN for a missing vector or one of length 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = products / np.sqrt(squares.astype(np.float64) * float(square))
+    return 1 - (1 - np.clip(found, -1, 1))  # as the database, which keeps distances
+
+
+def _widened(vectors: Halves, moved: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Return vectors in single precision, times 2^-112, in the memory of `moved`."""
+    np.copyto(moved, vectors.view(np.int16))
+    np.left_shift(moved, _BETWEEN, out=moved)
+    np.bitwise_and(moved, _SIGN_AND_NUMBER, out=moved)
+    return moved.view(np.float32)
+
 
 # Many strings in one piece of memory: a Python string takes fifty bytes more than its text.
 
@@ -21,8 +95,8 @@ class PackedStrings:
     """Strings by number; of surrogates only pairs are restored.
 
     >>> packed = PackedStrings(["tea", "", "cà phê"])
-    >>> packed[2], len(packed), list(packed.take([1, 0]))
-    ('cà phê', 3, ['', 'tea'])
+    >>> packed[2], len(packed)
+    ('cà phê', 3)
     """
 
     __slots__ = ("_data", "_ends")
@@ -37,9 +111,6 @@ class PackedStrings:
 
     def __getitem__(self, number: int) -> str:
         return self._data[self._ends[number] : self._ends[number + 1]].decode("utf-8", "surrogatepass")
-
-    def take(self, numbers: Iterable[int]) -> Sequence[str]:
-        return [self[number] for number in numbers]
 
     @property
     def nbytes(self) -> int:
@@ -60,14 +131,9 @@ _MARKS_KEPT = 16
 class TextColumns:
     """Index entries as columns, a row per entry; in any order, each (key, field name) once.
 
-    Args:
-        vectors: Vectors in half precision; arbitrary where `embedded` is false.
-        places: Position in the conversation; `NO_PLACE` for none.
-        said_at: Time in microseconds since 1970; `NO_TIME` for unknown.
-        lengths: Number of words; 0 for unknown.
-        unread: True while the words are unknown: then `words` has the marks alone.
-        words: Numbers of all texts' words and marks, text after text, in any order.
-        word_ends: End of each text in `words`.
+    Vectors are arbitrary where not `embedded`; `places` are positions in the conversation (or `NO_PLACE`), `said_at`
+    microseconds since 1970 (or `NO_TIME`), and `lengths` numbers of words (0 for unknown). `words` are the numbers of
+    all texts' words and marks, text after text, each up to its end in `word_ends`; of an `unread` text only the marks.
     """
 
     keys: Sequence[str]
@@ -81,16 +147,16 @@ class TextColumns:
     words: NDArray[np.int32]
     word_ends: Rows
 
-    def squares(self) -> NDArray[np.float32]:
-        """Return the squared lengths of the vectors; NaN for none."""
-        return np.where(self.embedded, squared_lengths(self.vectors), np.float32(np.nan))
+    def per_text(self) -> list[NDArray[Any]]:
+        """Return the columns that an index keeps, first the squared lengths of the vectors; NaN for none."""
+        squares = np.where(self.embedded, squared_lengths(self.vectors), np.float32(np.nan))
+        return [squares, self.places, self.said_at, self.lengths, self.unread]
 
 
 class Segment:
     """Vectors, words and keys of some texts, which are numbered from 0.
 
-    Args:
-        postings: Pairs of a word's and a text's number, as `word << 32 | text`, in any order.
+    `postings` are pairs of a word's and a text's number, as `word << 32 | text`, in any order.
     """
 
     def __init__(self, keys: Sequence[str], field_names: Sequence[str], vectors: Halves, postings: Rows) -> None:
@@ -129,8 +195,8 @@ class Segment:
             texts = renumbered[segment._texts]
             words = np.repeat(segment._words.astype(np.int64), np.diff(segment._starts))
             postings.append((words << 32 | texts)[texts >= 0])
-            keys += segment.keys.take(kept.tolist())
-            names += [segment.field_name(text) for text in kept.tolist()]
+            keys += map(segment.keys.__getitem__, kept.tolist())
+            names += map(segment.field_name, kept.tolist())
         vectors = np.concatenate([segment.vectors[kept] for segment, kept in parts])
         return cls(keys, names, vectors, np.concatenate(postings))
 
@@ -206,12 +272,8 @@ class IndexedTexts:
     by place, and no answer has dead ones.
 
     10,000 texts of 384 dimensions take 0.1 s to build and 1 ms to change, now and then 0.1 s: use a thread for more
-    than a thousand.
-
-    Args:
-        segments: Vectors, words and keys.
-        columns: Squared lengths, places, times, lengths and unread flags, each over the texts of all segments.
-        alive: Mask of the live texts.
+    than a thousand. `columns` (`TextColumns.per_text`) are over the texts of all segments; `alive` is the mask of the
+    live ones.
     """
 
     def __init__(self, segments: Sequence[Segment], columns: Sequence[NDArray[Any]], alive: NDArray[np.bool_]) -> None:
@@ -231,7 +293,7 @@ class IndexedTexts:
     @classmethod
     def of(cls, columns: TextColumns) -> IndexedTexts:
         segments = [Segment.of(columns)] if columns.keys else []
-        return cls(segments, _per_text(columns), np.ones(len(columns.keys), dtype=bool))
+        return cls(segments, columns.per_text(), np.ones(len(columns.keys), dtype=bool))
 
     def with_changes(self, changed: TextColumns, present: Entries | None = None) -> IndexedTexts:
         """Return the index with new or rewritten entries, and of the others those present; None if none is gone."""
@@ -248,8 +310,8 @@ class IndexedTexts:
             # together with the last, if that was left out for it
             *_, last = segments
             segments[-1] = [*last, (Segment.of(changed), np.arange(len(changed.keys)))]
-        new = _per_text(changed)
-        columns = [np.concatenate([old[sources], more]) for old, more in zip(self._columns, new, strict=True)]
+        pairs = zip(self._columns, changed.per_text(), strict=True)
+        columns = [np.concatenate([old[sources], new]) for old, new in pairs]
         # a segment of which all is kept stays as it is
         whole = [len(parts) == 1 and len(parts[0][1]) == len(parts[0][0]) for parts in segments]
         return IndexedTexts(
@@ -293,11 +355,6 @@ class IndexedTexts:
         return self._bases[-1]
 
     @property
-    def segments(self) -> int:
-        """Number of segments; each costs a search some microseconds."""
-        return len(self._segments)
-
-    @property
     def nbytes(self) -> int:
         """Size in bytes, shared segments included."""
         arrays = (*self._columns, self.order, self.ranks)
@@ -339,14 +396,11 @@ class IndexedTexts:
 
     def products(self, other: Halves) -> NDArray[np.float32]:
         """Return the dot products of all vectors with another, in single precision; arbitrary for missing vectors."""
-        self._check(other)
+        for segment in self._segments:
+            if segment.vectors.shape[1] != len(other):
+                raise ValueError(f"The texts have vectors of {segment.vectors.shape[1]} numbers, not {len(other)}.")
         parts = [dot_products(segment.vectors, other) for segment in self._segments]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
-
-    def exact_products(self, texts: Rows, other: Halves) -> NDArray[np.float32]:
-        """Return the dot products of some vectors with another, bit for bit as in the database."""
-        self._check(other)
-        return exact_products(self.vectors(texts), other)
 
     def vectors(self, texts: Rows) -> Halves:
         """Return the vectors of some texts; arbitrary for missing vectors."""
@@ -359,14 +413,5 @@ class IndexedTexts:
             vectors[here] = segment.vectors[texts[here] - base]
         return vectors
 
-    def _check(self, other: Halves) -> None:
-        for segment in self._segments:
-            if segment.vectors.shape[1] != len(other):
-                raise ValueError(f"The texts have vectors of {segment.vectors.shape[1]} numbers, not {len(other)}.")
-
     def _segment_of(self, text: int) -> int:
         return bisect_right(self._bases, text) - 1
-
-
-def _per_text(columns: TextColumns) -> list[NDArray[Any]]:
-    return [columns.squares(), columns.places, columns.said_at, columns.lengths, columns.unread]

@@ -10,8 +10,8 @@ import numpy as np
 
 from react_mem.memory.index import entries
 from react_mem.memory.index.entries import mark, term_number
-from react_mem.memory.index.half_precision import Floats, Rows
 from react_mem.memory.index.recall import CosineScale, RecallOp
+from react_mem.memory.index.texts import Floats, Rows
 from react_mem.memory.model.interface import Arm
 
 # Score fusion: a weighted sum of the arms' scores, with weights chosen by measurement.
@@ -75,11 +75,6 @@ SEEDS = 30
 (measured: 83.0 % recall@10 over both sets with 30, 82.8 with 60).
 """
 
-GRAPH = 0.01
-"""Maximum contribution of links, as a share of the best score, since scores have any scale. Measured as above: 0.01 and
-0.02 change one question in a thousand, 0.1 costs up to 1.4 points, the more links the more.
-"""
-
 
 # Parameters of one recall.
 
@@ -99,25 +94,13 @@ def microseconds(time: datetime) -> int:
     return (time - _EPOCH) // _MICROSECOND
 
 
-class StandingWeight(NamedTuple):
-    """Weight of standing texts with a mark: a base, and that of the cosine above the mean of their kind."""
-
-    mark: int
-    least: float
-    cosine: float
-
-
 class Weights(NamedTuple):
     """Parameters of one recall. A disabled arm has no words, marks (0), periods or weight.
 
-    Args:
-        required: Marks that a text must have; of `refused` it has none.
-        itself: Mark of the first person.
-        starts: First microsecond of each period; `ends` has the last.
-        reach: Distance from a proposal at which texts are scored too.
-        unrelated: Cosine of an unrelated text, the zero of the vector arm.
-        around: Weight of the neighbours' cosine.
-        hub: Weight of the hubness correction.
+    A text must have all marks `required`, and none `refused`. Periods are in microseconds. Texts up to `reach` from a
+    proposal are scored too; `unrelated` is the cosine of an unrelated text, the zero of the vector arm; `around` is the
+    weight of the neighbours' cosine. `standing` are marks, each with its base weight and that of the cosine above the
+    mean of its kind.
     """
 
     words: Mapping[int, float]
@@ -135,7 +118,7 @@ class Weights(NamedTuple):
     unrelated: float
     cosine: float
     around: float
-    standing: tuple[StandingWeight, ...]
+    standing: tuple[tuple[int, float, float], ...]
     hub: float
 
     @classmethod
@@ -149,8 +132,8 @@ class Weights(NamedTuple):
         rise = scale.rise
         least = scale.cosine(op.similarity) if scale.separates else -1.0
         standing = (
-            StandingWeight(INSTRUCTION, INSTRUCTS, INSTRUCTS_ON * rise),
-            StandingWeight(PREFERENCE, PREFERS, PREFERS_ON * rise),
+            (INSTRUCTION, INSTRUCTS, INSTRUCTS_ON * rise),
+            (PREFERENCE, PREFERS, PREFERS_ON * rise),
         )
         return cls(
             words={term_number(term): weight for term, weight in question.terms} if on[Arm.LEXICAL] else {},

@@ -29,15 +29,9 @@ class Arm(StrEnum):
     TIME = "time"
     STANDING = "standing"
     HUB = "hub"
-    GRAPH = "graph"
 
 
-ALL_ARMS = frozenset(Arm) - {Arm.GRAPH}
-"""Arms that answer together, in one round trip. The graph asks after them (`memory.retrieval.graph_reading`), which
-costs one or two more, and has to be named by a policy: without a model that extracts facts and episodes it finds no
-more (measured on LoCoMo's conversations and `benchmarks/stress`: no category higher, with links between messages
-alone).
-"""
+ALL_ARMS = frozenset(Arm)
 
 
 OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]

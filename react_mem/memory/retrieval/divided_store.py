@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, cast
 
 from langgraph.store.base import BaseStore, ListNamespacesOp, Op, PutOp, Result, SearchOp
@@ -142,22 +143,22 @@ def _asked_of(store: BaseStore, op: Any, *, alone: bool) -> Any:
 
 
 def _together(ops: Sequence[Any], shares: Sequence[_Share], answers: Sequence[Sequence[Any]]) -> list[Any]:
-    found: list[list[tuple[Any, Any]]] = [[] for _ in ops]
+    found: list[Any] = [None] * len(ops)
+    shared: dict[int, list[Any]] = {}
     for (_, of_store), answered in zip(shares, answers, strict=True):
         for (place, asked), answer in zip(of_store.items(), answered, strict=True):
-            found[place].append((asked, answer))
-    return [_as_one(op, parts) for op, parts in zip(ops, found, strict=True)]
-
-
-def _as_one(op: Any, parts: Sequence[tuple[Any, Any]]) -> Any:
-    if all(asked is op for asked, _ in parts):
-        [(_, answer)] = parts
-        return answer
-    answers = [one for _, answer in parts for one in answer]
-    if isinstance(op, ListNamespacesOp):
-        return sorted(set(answers))[op.offset : op.offset + op.limit]
-    answers.sort(key=lambda item: (item.score or 0.0) if op.query else item.updated_at, reverse=True)
-    return answers[op.offset : op.offset + op.limit]
+            if asked is ops[place]:
+                found[place] = answer
+            else:
+                shared.setdefault(place, []).extend(answer)
+    for place, answer in shared.items():
+        op = ops[place]
+        if isinstance(op, ListNamespacesOp):
+            answer = sorted(set(answer))
+        else:
+            answer.sort(key=(lambda one: one.score or 0.0) if op.query else attrgetter("updated_at"), reverse=True)
+        found[place] = answer[op.offset : op.offset + op.limit]
+    return found
 
 
 async def _batch(store: BaseStore, ops: Sequence[Op]) -> list[Result]:

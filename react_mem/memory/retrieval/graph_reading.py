@@ -3,46 +3,181 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from typing import Any, Literal, cast
 
-from langgraph.store.base import BaseStore, GetOp, Item, Op, Result
+from langgraph.store.base import BaseStore, GetOp, Item
 
-from react_mem.memory.graph.export import Graph, GraphNode, name_of, reason
-from react_mem.memory.graph.links import Direction, Edge, Link, LinkDocument, LinkKind, Node, derived, reader
-from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, received, shortest, strength
-from react_mem.memory.index.entries import meets
-from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, as_read, scored
-from react_mem.memory.index.weights import GRAPH
-from react_mem.memory.llm.causes import cause_of, checked_calls
-from react_mem.memory.model.interface import Arm, Fragment, MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import EPISODE, FACT, KINDS, TASK_STEP, origin_of
-from react_mem.memory.model.namespaces import Namespace, decode, scope_namespace
+from react_mem.memory.graph.links import FOUNDS, STEPS, Direction, Edge, Link, LinkKind, Node, derived, reader
+from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, shortest, strength
+from react_mem.memory.index.recall import as_read
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.llm.checked_calls import checked_calls
+from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
+from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, KINDS, SKILL, SUMMARY, origin_of, title_of
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import LABELS
 from react_mem.memory.model.records import now
 from react_mem.memory.store.listing import Wanted, listed
 from react_mem.memory.store.owned import everything
 
+# A user's graph for other programs: JSON, and a page that draws it.
+
+_PLACE = "/*DATA*/null"
+_DRAWING_PLACE = "/*DRAWING*/"
+_IN_A_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_SHOWN_CHARS = 600
+"""Characters of a memory that fit beside the drawing."""
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """A memory of a kind (`type`), its name on one line, its text, date and provenance.
+
+    `current` says that it is believed; always true for kinds without belief, such as messages.
+    """
+
+    id: str
+    type: str
+    name: str
+    text: str
+    metadata: dict[str, Any]
+    current: bool = True
+
+    @property
+    def content(self) -> str:
+        """Its text, under the name in the paper's schema."""
+        return self.text
+
+
+@dataclass(frozen=True)
+class Graph:
+    nodes: tuple[GraphNode, ...]
+    links: tuple[Link, ...]
+
+    def written(self, form: Literal["html", "json"]) -> str:
+        """Return the graph as a page that draws it, or as JSON for other programs."""
+        return to_html(self) if form == "html" else to_json(self)
+
+    def largest(self, limit: int) -> Graph:
+        """Return the graph of the memories with most links, `limit` at most."""
+        if len(self.nodes) <= limit:
+            return self
+        degree = Counter(end for link in self.links for end in (link.source, link.target))
+        kept = {node.id for node in sorted(self.nodes, key=lambda node: (-degree[node.id], node.id))[:limit]}
+        return Graph(
+            tuple(node for node in self.nodes if node.id in kept),
+            tuple(link for link in self.links if {link.source, link.target} <= kept),
+        )
+
+
+def to_json(graph: Graph) -> str:
+    """Return a graph as {"nodes": [...], "links": [...]}, the node-link form of networkx and D3."""
+    nodes = [asdict(node) for node in graph.nodes]
+    return json.dumps({"nodes": nodes, "links": [link._asdict() for link in graph.links]}, ensure_ascii=False, indent=1)
+
+
+def to_html(graph: Graph) -> str:
+    """Return a self-contained page that draws a graph."""
+    number = {node.id: place for place, node in enumerate(graph.nodes)}
+    data = {
+        "nodes": [
+            {
+                "type": node.type,
+                "name": node.name,
+                "text": node.text[:_SHOWN_CHARS],
+                "at": str(node.metadata["created_at"])[:16].replace("T", " "),
+                "session": node.metadata["session_id"],
+            }
+            for node in graph.nodes
+        ],
+        "links": [[number[link.source], number[link.target], str(link.kind), link.weight] for link in graph.links],
+    }
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    for char, escaped in _IN_A_SCRIPT.items():
+        text = text.replace(char, escaped)
+    # what was written by anybody comes last, so that nothing in it is taken for a place
+    return _shipped("view.html").replace(_DRAWING_PLACE, _shipped("drawing.js")).replace(_PLACE, text)
+
+
+def _shipped(name: str) -> str:
+    return files("react_mem.memory.graph").joinpath(name).read_text(encoding="utf-8")
+
+
+# Memories and links in words: what a node is called, and why two of them belong together.
+
+MAX_NAME = 120
+"""Characters of a name: a line of a list, or of a tooltip."""
+
+_REASONS = {
+    LinkKind.SUPPORT: ("comes from", "supports"),
+    LinkKind.SUMMARIZATION: ("sums up", "is summed up in"),
+    LinkKind.MILESTONE: ("was reached through", "led to"),
+    LinkKind.DEPENDENCY: ("depends on", "is needed for"),
+    LinkKind.TIMELINE: ("was followed by", "followed on"),
+    LinkKind.SEMANTIC: ("is like", "is like"),
+}
+_STEP = "step"
+_CAME_UP = ("came up in", "brought up")
+_FOUNDED = {
+    (FACT.name, _STEP): _CAME_UP,
+    (FACT.name, EPISODE.name): _CAME_UP,
+    (CONCEPT.name, _STEP): _CAME_UP,
+    (CONCEPT.name, EPISODE.name): _CAME_UP,
+    (CONCEPT.name, FACT.name): ("is named in", "names"),
+    (EPISODE.name, _STEP): ("was reached through", "led to"),
+    (SKILL.name, _STEP): ("was learnt from", "taught"),
+}
+"""Verbs of a support link, by the kinds of its two memories."""
+
+_SUMMED_UP = {
+    (SUMMARY.name, EPISODE.name): ("tells of", "is told of in"),
+    (SUMMARY.name, FACT.name): ("keeps the preference", "is a preference kept in"),
+}
+"""Verbs of a summary's links beside its sources."""
+
+_REPLACED = ("was replaced by", "replaced")
+
+
+def name_of(value: Mapping[str, Any]) -> str:
+    """Return the name of a record on one line."""
+    line = " ".join(str(title_of(value) or value.get("kind", "")).split())
+    return line if len(line) <= MAX_NAME else f"{line[: MAX_NAME - 1]}…"
+
+
+def reason(source: Node, edge: Edge, target: Node) -> str:
+    """Return the verb between two linked memories, of a link seen from the source.
+
+    >>> concept, step = Node("c", "concept", "semantic"), Node("s", "task_step", "state")
+    >>> reason(concept, Edge("s", "state", LinkKind.SUPPORT, Direction.OUT), step)
+    'came up in'
+    """
+    starts, ends = (target, source) if edge.direction is Direction.IN else (source, target)
+    out, in_ = _REASONS[edge.kind]
+    if edge.kind in FOUNDS:
+        out, in_ = _FOUNDED.get((_sort(starts), _sort(ends)), (out, in_))
+    elif edge.kind is LinkKind.SUMMARIZATION:
+        out, in_ = _SUMMED_UP.get((_sort(starts), _sort(ends)), (out, in_))
+    elif edge.kind is LinkKind.TIMELINE and starts.type == FACT.name:
+        out, in_ = _REPLACED
+    return in_ if edge.direction is Direction.IN else out
+
+
+def _sort(node: Node) -> str:
+    return _STEP if node.scope in STEPS else node.type
+
 
 @dataclass(frozen=True)
 class Explanation:
-    """Relation of two memories: the links on the path, and the names of its memories by id."""
+    """Relation of two memories: the links on the path, and the same in words, a line per link."""
 
     hops: tuple[Hop, ...]
-    names: Mapping[str, str]
-
-    @property
-    def words(self) -> str:
-        """The path in words, a line per link."""
-        return "\n".join(
-            f"{self._called(hop.source)} {reason(hop.source, hop.edge, hop.target)} {self._called(hop.target)}"
-            for hop in self.hops
-        )
-
-    def _called(self, node: Node) -> str:
-        return f'{node.type.replace("_", " ")} "{self.names.get(node.id, node.id)}"'
+    words: str
 
 
 @checked_calls
@@ -65,10 +200,7 @@ class MemoryGraph:
         return await expand(reader(self._store, user_id), seeds, hops=hops, max_nodes=max_nodes)
 
     async def rank(self, user_id: str, seeds: Mapping[str, float], *, hops: int = 2) -> list[tuple[Node, float]]:
-        """Rank the memories around some seeds, included, by personalised PageRank, in descending order.
-
-        The seeds have weights, such as the scores of a search.
-        """
+        """Rank the memories around some seeds with weights, included, by personalised PageRank, in descending order."""
         part = await self.expand(user_id, seeds, hops=hops)
         ranks = page_rank(part, seeds)
         return [(part.documents[id_].node, ranks[id_]) for id_ in sorted(ranks, key=lambda id_: (-ranks[id_], id_))]
@@ -79,11 +211,15 @@ class MemoryGraph:
         if hops is None:
             return None
         nodes = {node.id: node for hop in hops for node in (hop.source, hop.target)}
-        records = await self.records(user_id, list(nodes.values()))
-        return Explanation(tuple(hops), {id_: name_of(value) for id_, value in records.items()})
+        records = await self.records(user_id, ((node.scope, node.id) for node in nodes.values()))
+        names = {id_: name_of(records[id_]) if id_ in records else id_ for id_ in nodes}
+        called = {id_: f'{node.type.replace("_", " ")} "{names[id_]}"' for id_, node in nodes.items()}
+        told = (f"{called[a.id]} {reason(a, edge, b)} {called[b.id]}" for a, b, edge in hops)
+        return Explanation(tuple(hops), "\n".join(told))
 
-    async def records(self, user_id: str, nodes: Sequence[Node]) -> dict[str, dict[str, Any]]:
-        ops = [GetOp(scope_namespace(user_id, MemoryScope(node.scope)), node.id) for node in nodes]
+    async def records(self, user_id: str, places: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+        """Return the records of scopes and ids that exist, by id."""
+        ops = [GetOp(scope_namespace(user_id, MemoryScope(scope)), id_) for scope, id_ in places]
         found = cast("list[Item | None]", await self._store.abatch(ops)) if ops else []
         return {item.key: item.value for item in found if item is not None}
 
@@ -93,12 +229,8 @@ class MemoryGraph:
         return await asyncio.to_thread(_graph, items)
 
     async def newest(self, user_id: str, limit: int, *, kinds: Collection[str] = ()) -> tuple[Graph, int]:
-        """Return the newest memories with the links among them, the oldest first, and the number of older ones.
-
-        A store with paged listing reads no more than these.
-
-        Args:
-            kinds: Their kinds; by default all kinds in the graph.
+        """Return the newest memories (of some kinds, or all) with the links among them, the oldest first, and the
+        number of older ones. A store with paged listing reads no more than these.
         """
         wanted = Wanted(
             namespaces=[scope_namespace(user_id, scope) for scope in MemoryScope],
@@ -114,7 +246,23 @@ def _graph(items: Sequence[Item]) -> Graph:
     documents = derived((item.namespace[2], item.value) for item in items)
     values = {str(item.value.get("id")): item.value for item in items}
     at = now()
-    nodes = [_graph_node(document.node, as_read(values[id_], at)) for id_, document in documents.items()]
+    nodes = [
+        GraphNode(
+            id=id_,
+            type=node.type,
+            name=name_of(value),
+            text=str(value.get("text") or ""),
+            metadata={
+                "created_at": node.at,
+                "scope": node.scope,
+                "session_id": node.session_id,
+                "agent_id": str(value.get("agent_id") or ""),
+                "source_ids": [str(source) for source in value.get("source_ids") or ()],
+            },
+            current=value.get("current") is not False,
+        )
+        for id_, node, value in ((id_, one.node, as_read(values[id_], at)) for id_, one in documents.items())
+    ]
     links = [
         Link(id_, edge.to, edge.kind, edge.weight, edge.at, edge.direction is Direction.BOTH)
         for id_, document in documents.items()
@@ -127,128 +275,9 @@ def _graph(items: Sequence[Item]) -> Graph:
     )
 
 
-def _graph_node(node: Node, value: Mapping[str, Any]) -> GraphNode:
-    return GraphNode(
-        id=node.id,
-        type=node.type,
-        name=name_of(value),
-        text=str(value.get("text") or ""),
-        metadata={
-            "created_at": node.at,
-            "scope": node.scope,
-            "session_id": node.session_id,
-            "agent_id": str(value.get("agent_id") or ""),
-            "source_ids": [str(source) for source in value.get("source_ids") or ()],
-        },
-        current=value.get("current") is not False,
-    )
-
-
-# The arm of the graph: what is linked with what the other arms have found counts for more, or is found by it.
+# Episodes and task steps that the facts which were found are linked with, as lines below theirs.
 
 log = logging.getLogger(__name__)
-
-SEEDS = 10
-"""Best hits at which the walk starts, about as many as a prompt shows."""
-
-_FOLLOWED = frozenset(LinkKind) - {LinkKind.TIMELINE}
-"""Kinds of links in the walk; the window arm covers the timeline already."""
-
-
-async def with_links(
-    store: BaseStore, ops: Sequence[Op | RecallOp], answers: Sequence[Result | Recall]
-) -> list[Result | Recall]:
-    """Return the answers of one owner's read, with the arm of links added to the recalls that have it.
-
-    If the links cannot be read, the answers stay as they are, with the arm listed as failed.
-    """
-    try:
-        return await _linked(store, ops, answers)
-    except Exception as error:
-        cause = cause_of(error)
-        log.warning("memory is searched without its links: %s", cause)
-        return [
-            answer.without({Arm.GRAPH: cause})
-            if isinstance(op, RecallOp) and isinstance(answer, Recall) and Arm.GRAPH in op.arms
-            else answer
-            for op, answer in zip(ops, answers, strict=True)
-        ]
-
-
-async def _linked(
-    store: BaseStore, ops: Sequence[Op | RecallOp], answers: Sequence[Result | Recall]
-) -> list[Result | Recall]:
-    asked = [
-        (place, op, answer)
-        for place, (op, answer) in enumerate(zip(ops, answers, strict=True))
-        if isinstance(op, RecallOp) and isinstance(answer, Recall) and Arm.GRAPH in op.arms
-    ]
-    found = {one.item.key: one for _, _, answer in asked for one in answer.found}
-    best = max((one.item.score or 0.0 for one in found.values()), default=0.0)
-    if best <= 0:
-        return list(answers)
-    user_id = decode(asked[0][1].namespace[1])
-    part = await _around(store, user_id, found)
-    seeds = sorted(found.values(), key=lambda one: (-(one.item.score or 0.0), one.item.key))[:SEEDS]
-    gained = received(part, page_rank(part, {one.item.key: one.item.score or 0.0 for one in seeds}))
-    most = max(gained.values(), default=0.0)
-    shares = {id_: GRAPH * best * gain / most for id_, gain in gained.items() if gain > 0}
-    others = await _others(store, asked, found, shares, part)
-    merged = list(answers)
-    for place, op, answer in asked:
-        brought = [
-            RecallHit(scored(item, 0.0), arms={}, similarity=None)
-            for item in others
-            if item.namespace == op.namespace and meets(op.conditions, item.value)
-        ]
-        ranked = []
-        for one in [*answer.found, *brought]:
-            share = shares.get(one.item.key, 0.0)
-            item = scored(one.item, (one.item.score or 0.0) + share)
-            ranked.append(replace(one, item=item, arms={**one.arms, Arm.GRAPH: share}))
-        ranked.sort(key=lambda one: (-(one.item.score or 0.0), one.item.key))
-        merged[place] = Recall(ranked[: op.limit], answer.missing)
-    return merged
-
-
-async def _around(store: BaseStore, user_id: str, ids: Iterable[str]) -> Subgraph:
-    """Return some memories with their neighbours; the neighbours' own links are not read."""
-    part = Subgraph()
-    for id_, document in (await reader(store, user_id)(list(ids))).items():
-        edges = {key: edge for key, edge in document.edges.items() if edge.kind in _FOLLOWED}
-        part.documents[id_] = LinkDocument(document.node, edges)
-    for document in list(part.documents.values()):
-        for edge in document.edges.values():
-            part.documents.setdefault(edge.to, LinkDocument(Node(edge.to, "", edge.scope)))
-    return part
-
-
-async def _others(
-    store: BaseStore,
-    asked: Sequence[tuple[int, RecallOp, Recall]],
-    found: Mapping[str, RecallHit],
-    shares: Mapping[str, float],
-    part: Subgraph,
-) -> list[Item]:
-    """Return linked memories that the other arms missed and that score high enough for an answer."""
-    wanted: set[tuple[Namespace, str]] = set()
-    for _, op, answer in asked:
-        worst = min((one.item.score or 0.0 for one in answer.found), default=0.0)
-        least = worst if len(answer.found) >= op.limit else 0.0
-        near = [
-            id_
-            for id_, share in shares.items()
-            if share > least and id_ not in found and id_ not in op.without
-            if part.documents[id_].node.scope == op.namespace[2]
-        ]
-        near.sort(key=lambda id_: (-shares[id_], id_))
-        wanted |= {(op.namespace, id_) for id_ in near[: op.limit]}
-    ops = [GetOp(namespace, id_) for namespace, id_ in sorted(wanted)]
-    items = cast("list[Item | None]", await store.abatch(ops)) if ops else []
-    return [item for item in items if item is not None]
-
-
-# Episodes and task steps that the facts which were found are linked with, as lines below theirs.
 
 _LINES = 2
 """Lines below a fact, at most."""
@@ -256,49 +285,41 @@ _LINES = 2
 _CHARS = 110
 """Characters of a line: two lines take about 60 tokens."""
 
-_SHOWN = {MemoryScope.EPISODIC: EPISODE.name, MemoryScope.STATE: TASK_STEP.name}
-"""Kinds shown with a fact, by scope and in this order."""
+_SHOWN: dict[str, str] = {MemoryScope.EPISODIC: "episode", MemoryScope.STATE: "task step"}
+"""Scopes of the memories shown with a fact, in this order, and what these are called."""
 
 
 async def with_linked(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
-    """Add to each fact among the results its linked episodes and steps, unless these are results themselves.
-
-    If the links cannot be read, the results stay as they are.
-    """
+    """Add to each fact its linked episodes and steps, unless these are results themselves or cannot be read."""
     facts = [item.id for item in results if item.source == FACT.name]
     if not facts:
         return list(results)
     try:
         documents = await reader(store, user_id)(facts)
-        linked = _linked_nodes(facts, documents, {item.id for item in results})
-        records = await MemoryGraph(store).records(user_id, [node for nodes in linked.values() for node in nodes])
+        order, linked = list(_SHOWN), dict[str, list[Edge]]()
+        # each under the best fact only
+        taken = {item.id for item in results}
+        for id_ in facts:
+            edges = documents[id_].edges.values() if id_ in documents else ()
+            near = {edge.to: edge for edge in edges if edge.scope in order and edge.to not in taken}
+            linked[id_] = sorted(near.values(), key=lambda edge: (order.index(edge.scope), -edge.weight, edge.to))
+            linked[id_] = linked[id_][:_LINES]
+            taken |= {edge.to for edge in linked[id_]}
+        records = await MemoryGraph(store).records(
+            user_id, ((edge.scope, edge.to) for edges in linked.values() for edge in edges)
+        )
     except Exception as error:
         log.warning("facts are shown without what they are linked with: %s", cause_of(error))
         return list(results)
     told = {
         id_: tuple(
-            Fragment(id=node.id, role=node.type.replace("_", " "), content=_told(records[node.id]))
-            for node in nodes
-            if node.id in records
+            Fragment(id=edge.to, role=_SHOWN[edge.scope], content=_told(records[edge.to]))
+            for edge in edges
+            if edge.to in records
         )
-        for id_, nodes in linked.items()
+        for id_, edges in linked.items()
     }
     return [item.model_copy(update={"linked": told[item.id]}) if told.get(item.id) else item for item in results]
-
-
-def _linked_nodes(
-    facts: Sequence[str], documents: Mapping[str, LinkDocument], taken: set[str]
-) -> dict[str, list[Node]]:
-    """Return the episodes and steps of each fact, each under the best fact only."""
-    order = list(_SHOWN)
-    found = {}
-    for id_ in facts:
-        edges = documents[id_].edges.values() if id_ in documents else ()
-        near = {edge.to: edge for edge in edges if edge.scope in order and edge.to not in taken}
-        best = sorted(near.values(), key=lambda edge: (order.index(MemoryScope(edge.scope)), -edge.weight, edge.to))
-        found[id_] = [Node(edge.to, _SHOWN[MemoryScope(edge.scope)], edge.scope) for edge in best[:_LINES]]
-        taken |= {node.id for node in found[id_]}
-    return found
 
 
 def _told(value: Mapping[str, Any]) -> str:

@@ -6,11 +6,11 @@ It is bounded, separate for each owner, and its results are marked as old.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import cast
 
+from cachetools import LRUCache
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.memory.graph.links import in_utc
@@ -41,15 +41,13 @@ class LastReads:
     """Last reads of a store with their times, the latest last, and the times of its owners' last deletions."""
 
     def __init__(self) -> None:
-        self.kept: OrderedDict[_Key, tuple[float, MemoryResults]] = OrderedDict()
+        self.kept: LRUCache[_Key, tuple[float, MemoryResults]] = LRUCache(_MAX_READS)
         self.forgotten: dict[str, float] = {}
 
 
 def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since: float) -> None:
-    """Cache the results of a read, replacing the earlier results of the user, agent and scopes.
-
-    Args:
-        since: Start of the read, on the monotonic clock; skipped if the owner has deleted something since then.
+    """Cache the results of a read in place of earlier ones of the user, agent and scopes, unless the owner has deleted
+    something `since` its start, on the monotonic clock.
     """
     reads = kept_with(store, LastReads)
     if reads.forgotten.get(query.user_id, since) > since:
@@ -66,9 +64,6 @@ def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since:
         if item.scope is not MemoryScope.FILES
     ]
     reads.kept[_key(query)] = time.monotonic(), MemoryResults(items, results.missing)
-    reads.kept.move_to_end(_key(query))
-    while len(reads.kept) > _MAX_READS:
-        reads.kept.popitem(last=False)
 
 
 def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
@@ -77,17 +72,18 @@ def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
     age = round(time.monotonic() - at)
     if results is None or age > _MAX_AGE:
         return None
-    items = [i for i in results if _is_of_use(i, query) and not is_over(i.payload, with_zone(query.asked_at))]
+    # the current state of another conversation is not shown
+    asks = bool(query.query and query.query.strip())
+    items = [
+        item
+        for item in results
+        if item.scope is not MemoryScope.DIALOG
+        or item.payload.get("session_id") == query.session_id
+        or (asks and (item.score is not None or item.source not in (MESSAGE.name, SUMMARY.name, CHAIN.name)))
+        if not is_over(item.payload, with_zone(query.asked_at))
+    ]
     cause = f"could not be read; this was read {age} seconds ago, for another question"
     return MemoryResults(items, {**results.missing, DATABASE: cause})
-
-
-def _is_of_use(item: MemoryResultItem, query: MemoryQuery) -> bool:
-    """Return true if a result may be shown: the current state of another conversation may not."""
-    if item.scope is not MemoryScope.DIALOG or item.payload.get("session_id") == query.session_id:
-        return True
-    stands_there = item.score is None and item.source in (MESSAGE.name, SUMMARY.name, CHAIN.name)
-    return bool(query.query and query.query.strip()) and not stands_there
 
 
 def kept(store: BaseStore, user_id: str) -> list[MemoryResultItem]:
@@ -190,12 +186,22 @@ async def note_new_alike(store: BaseStore, user_id: str) -> int:
 
 async def note_alike(store: BaseStore, user_id: str, ids: Sequence[str], *, similarity: float = ALIKE) -> int:
     """Link facts with the most similar ones; return the number of new pairs, none without a calibrated store."""
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     pairs: dict[tuple[str, str], float] = {}
     for start in range(0, len(ids), _AT_ONCE):
-        for one, other, alike in await _nearest(store, user_id, ids[start : start + _AT_ONCE], similarity):
-            pair = (min(one, other), max(one, other))
-            pairs[pair] = max(pairs.get(pair, 0.0), alike)
-    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
+        some = dict.fromkeys(ids[start : start + _AT_ONCE])
+        stored = cast("list[Item | None]", await store.abatch([GetOp(namespace, id_) for id_ in some]))
+        items = [item for item in stored if item is not None and str(item.value.get("text") or "").strip()]
+        questions = [Question(str(item.value["text"])[:_COMPARED_CHARS], (), "", (), asks_when=False) for item in items]
+        ops = [
+            RecallOp(namespace, question, _BELIEVED, NEAREST, (item.key,), similarity, frozenset({Arm.VECTOR}))
+            for item, question in zip(items, questions, strict=True)
+        ]
+        for item, answer in zip(items, await recall_of_alike(store, ops), strict=True):
+            for one in answer.found if isinstance(answer, Recall) else ():
+                if one.similarity is not None and one.similarity >= similarity:
+                    pair = (min(item.key, one.key), max(item.key, one.key))
+                    pairs[pair] = max(pairs.get(pair, 0.0), round(one.similarity, 4))
 
     async def step() -> tuple[int, list[Change]]:
         wanted = [GetOp(namespace, id_) for id_ in sorted({id_ for pair in pairs for id_ in pair})]
@@ -211,24 +217,3 @@ async def note_alike(store: BaseStore, user_id: str, ids: Sequence[str], *, simi
         ]
 
     return await transact(store, user_id, step) if pairs else 0
-
-
-async def _nearest(
-    store: BaseStore, user_id: str, ids: Sequence[str], similarity: float
-) -> list[tuple[str, str, float]]:
-    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    stored = cast("list[Item | None]", await store.abatch([GetOp(namespace, id_) for id_ in dict.fromkeys(ids)]))
-    items = [item for item in stored if item is not None and str(item.value.get("text") or "").strip()]
-    questions = [Question(str(item.value["text"])[:_COMPARED_CHARS], (), "", (), asks_when=False) for item in items]
-    by_vector = frozenset({Arm.VECTOR})
-    ops = [
-        RecallOp(namespace, question, _BELIEVED, NEAREST, (item.key,), similarity, by_vector)
-        for item, question in zip(items, questions, strict=True)
-    ]
-    answers = await recall_of_alike(store, ops)
-    return [
-        (item.key, other.item.key, round(other.similarity, 4))
-        for item, answer in zip(items, answers, strict=True)
-        for other in (answer.found if isinstance(answer, Recall) else ())
-        if other.similarity is not None and other.similarity >= similarity
-    ]

@@ -6,29 +6,20 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langgraph.store.base import Op, SearchOp
 
 from react_mem.memory.index.recall import Question, Recall, RecallHit, RecallOp
-from react_mem.memory.language import denial_of, length
+from react_mem.memory.language import length
 from react_mem.memory.language.comparison import Vocabulary
 from react_mem.memory.language.folding import fold, normalise
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.standing import standing_in
 from react_mem.memory.language.statements import is_pleasantry, is_question, sentences
-from react_mem.memory.language.terms import index_terms
-from react_mem.memory.model.interface import (
-    ALL_ARMS,
-    Arm,
-    Fragment,
-    MemoryQuery,
-    MemoryResultItem,
-    MemoryScope,
-    reranker_at,
-)
+from react_mem.memory.model.interface import Arm, Fragment, MemoryQuery, MemoryResultItem, MemoryScope, reranker_at
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
@@ -64,8 +55,8 @@ _READ = 500
 
 def outline_operations(query: MemoryQuery, question: Question | None, policy: MemoryPolicy) -> list[Op | RecallOp]:
     """Return the store operations for an outline; none unless the query's `extra["whole"]` asks."""
-    asked = query.extra.get(ASKS_WHOLE) and question is not None and query.as_of is None
-    if not asked or question is None or MemoryScope.DIALOG not in query.scopes or not policy.recall.dialog:
+    asked = query.extra.get(ASKS_WHOLE) and policy.recall.dialog and MemoryScope.DIALOG in query.scopes
+    if not asked or question is None or query.as_of is not None:
         return []
     every = RecallOp(
         scope_namespace(query.user_id, MemoryScope.DIALOG),
@@ -74,7 +65,7 @@ def outline_operations(query: MemoryQuery, question: Question | None, policy: Me
         _EXCHANGES,
         without=query.seen,
         # little of everything: nothing is too far from the question, and what is near to all of it is not put back
-        arms=ALL_ARMS - {Arm.HUB, Arm.STANDING},
+        arms=policy.recall.arms - {Arm.HUB, Arm.STANDING},
         pairs=True,
     )
     summaries = every._replace(conditions={"kind": SUMMARY.name}, limit=_SUMMARIES, pairs=False)
@@ -93,7 +84,7 @@ def outline_of(answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultI
     lines = [line for one in exchanges if (line := _exchange(one, seen))]
     if not lines:
         return []
-    told = [(value, int(value.get("covers") or 0)) for value in (one.item.value for one in summaries)]
+    told = [(one.item.value, int(one.item.value.get("covers") or 0)) for one in summaries]
     payload = {
         "kind": OUTLINE,
         "exchanges": lines,
@@ -166,11 +157,8 @@ AS_WORDED = 0.7
 
 
 def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
-    """Drop the facts far below the best hit, keeping the order.
-
-    Without vectors everything stays: shared words alone say too little about distance.
-    """
-    best = max((_score(one) for one in found), default=0.0)
+    """Drop the facts far below the best hit, keeping the order; without vectors shared words alone say too little."""
+    best = max((one.item.score or 0.0 for one in found), default=0.0)
     nearest = max((one.similarity for one in found if one.similarity is not None), default=None)
     if best <= 0 or nearest is None:
         return list(found)
@@ -181,61 +169,27 @@ def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
         if not FACT.matches(one.item.value)
         or (one.similarity is not None and one.similarity >= nearest - GAP)
         or (worded > 0 and one.arms.get(Arm.LEXICAL, 0.0) >= AS_WORDED * worded)
-        or _score(one) >= SHARE * best
-        # what is linked with a find need not be like the question
-        or one.arms.get(Arm.GRAPH, 0.0) > 0
+        or (one.item.score or 0.0) >= SHARE * best
     ]
 
 
-def _score(one: RecallHit) -> float:
-    return one.item.score or 0.0
-
-
-# Order of what was recalled: near-duplicates last, and a message with the one that belongs to it.
-
-NEARLY_THE_SAME = 0.8
-"""Share of common words from which the second text repeats the first."""
-
-
-class _Features:
-    """Features of a text for deduplication: its words, numbers, negation, question form and subject.
-
-    "I like tea" repeats neither "Do I like tea?" nor "I don't like tea", and "at 5" does not repeat "at 6".
-    """
-
-    def __init__(self, found: RecallHit) -> None:
-        self._text = text = found.text
-        self._about = normalise(str(found.item.value.get("about") or ""))
-        self._words = frozenset(index_terms(text))
-
-    @cached_property
-    def _kind(self) -> tuple[frozenset[str], bool, bool]:
-        # only few texts share so many words that this has to be known
-        numbers = frozenset(term for term in self._words if any(map(str.isdigit, term)))
-        return numbers, bool(denial_of(self._text)), is_question(self._text)
-
-    def repeats(self, other: _Features) -> bool:
-        if self._about and other._about and self._about != other._about:
-            return False
-        shared = len(self._words & other._words)
-        if shared <= NEARLY_THE_SAME * (len(self._words) + len(other._words) - shared):
-            return False
-        return self._kind == other._kind
+# Order of what was recalled: repetitions last, and a message with the one that belongs to it.
 
 
 def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
-    """Move repetitions of better hits behind all others; after `wanted` hits without repetition, the rest stays."""
+    """Move repetitions of better hits, in the same words, behind all others; after `wanted` others, the rest stays."""
     kept: list[RecallHit] = []
-    known: list[_Features] = []
     repeated: list[RecallHit] = []
+    known: dict[str, list[tuple[str, str]]] = {}
     for one in found:
-        said = _Features(one) if len(known) < wanted else None
-        if said is not None and any(said.repeats(other) for other in known):
+        text, about = normalise(one.text), normalise(str(one.item.value.get("about") or ""))
+        # of whom a message is, nobody says
+        said = [other for name, other in known.get(text, ()) if not name or not about or name == about]
+        if text and said and len(kept) < wanted and is_question(one.text) in map(is_question, said):
             repeated.append(one)
-            continue
-        kept.append(one)
-        if said is not None:
-            known.append(said)
+        else:
+            kept.append(one)
+            known.setdefault(text, []).append((about, one.text))
     return [*kept, *repeated]
 
 
@@ -280,11 +234,7 @@ _PLACE = "place"
 
 @lru_cache(maxsize=8)
 def load_reranker(path: str) -> BaseDocumentCompressor:
-    """Return the cached reranker at a path, in the form of `check_reranker`. Blocks: it may load a model.
-
-    Raises:
-        ValueError: If there is none.
-    """
+    """Return the cached reranker at a path (see `check_reranker`), or raise ValueError. Blocks: it may load a model."""
     found = reranker_at(path)
     made = found if isinstance(found, BaseDocumentCompressor) else found() if callable(found) else found
     if not isinstance(made, BaseDocumentCompressor):
@@ -293,11 +243,7 @@ def load_reranker(path: str) -> BaseDocumentCompressor:
 
 
 async def rerank(path: str, query: str, found: Sequence[RecallHit]) -> list[RecallHit]:
-    """Rerank recalled memories; dropped ones come last. Errors of the reranker are passed on.
-
-    Raises:
-        ValueError: If there is no such reranker.
-    """
+    """Rerank recalled memories; dropped ones come last. Errors of the reranker are passed on."""
     if len(found) < 2:
         return list(found)
     reranker = await asyncio.to_thread(load_reranker, path)
@@ -365,9 +311,6 @@ class _StandingHit(NamedTuple):
         shares = (Vocabulary([self.said]).share(other.said), Vocabulary([other.said]).share(self.said))
         return min(shares) >= _REPEATS
 
-    def fits(self, words: Vocabulary) -> bool:
-        return self.similarity >= _FITS or words.share(self.topic) >= _NAMED
-
 
 def instruction_operations(query: MemoryQuery, question: Question | None, policy: MemoryPolicy) -> list[Op | RecallOp]:
     """Return the store operations for standing instructions; none unless the query's `extra["standing"]` asks."""
@@ -395,7 +338,8 @@ def instructions_of(answers: Sequence[Any], query: MemoryQuery) -> list[MemoryRe
     for answer in answers:
         known = _latest(answer.found if isinstance(answer, Recall) else ())
         about_all += [one for one in known if not one.topic][:_MOST_ABOUT_ALL]
-        of_kind = sorted((one for one in known if one.topic and one.fits(words)), key=lambda one: -one.similarity)
+        of_kind = [one for one in known if one.topic and (one.similarity >= _FITS or words.share(one.topic) >= _NAMED)]
+        of_kind.sort(key=lambda one: -one.similarity)
         nearest = of_kind[0].similarity if of_kind else 0.0
         fitting += [one for one in of_kind if one.similarity >= nearest - _NEAR_BEST][:_MOST_OF_A_KIND]
     return [

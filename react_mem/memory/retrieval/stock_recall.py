@@ -9,21 +9,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
+from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.index.entries import Entry, term_number
 from react_mem.memory.index.ranked_hits import KnownCosines
-from react_mem.memory.index.recall import PARTNER_FIELDS, HitsToShow, Recall, RecallHit, RecallOp, scored
+from react_mem.memory.index.recall import HitsToShow, Recall, RecallHit, RecallOp, scored
 from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts, TextColumns
 from react_mem.memory.index.weights import microseconds
@@ -37,14 +37,6 @@ from react_mem.memory.store.process_state import kept_with, lock_of
 from react_mem.memory.store.stored_text import index_entries
 
 # Scores of a store that only compares vectors, such as LangGraph's own, and what they mean.
-
-
-def cosine_of(store: BaseStore, score: float) -> float:
-    """Return the cosine for a store's score. For distances of unnormalised vectors, an approximation that falls with
-    the distance.
-    """
-    near = 1 - score**2 / 2 if _distance(store) == "l2" else score
-    return min(max(near, -1.0), 1.0)
 
 
 class StockScale(dict[str, MeasuredScale]):
@@ -71,8 +63,7 @@ MOST = 10_000
 """Items of a namespace that are read; listing them takes 20 ms in memory, and reading their words half a second."""
 
 _FIRST = 100
-_MORE = 1_000
-"""Items of a listing's first page, which every question reads, and of the other pages."""
+"""Items of a listing's first page, which every question reads."""
 
 _OVERLAP = timedelta(minutes=1)
 """Maximum duration of a write: until then an earlier one may still appear behind others."""
@@ -108,16 +99,14 @@ class ListedItems:
     """Cached items of a store's namespaces."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[Namespace, KnownItems] = OrderedDict()
-
-    @property
-    def nbytes(self) -> int:
-        return sum(known.texts.nbytes + _BYTES_A_KEY * len(known.written) for known in self._known.values())
+        self.known: LRUCache[Namespace, KnownItems] = LRUCache(
+            _BYTES, getsizeof=lambda known: known.texts.nbytes + _BYTES_A_KEY * len(known.written)
+        )
 
     async def follow(self, store: BaseStore, namespace: Namespace, page: Sequence[SearchItem]) -> KnownItems:
         """Update a namespace, without those below it, from its `first_page` on, and return its items."""
         async with lock_of(namespace, "listed items"):  # who comes second finds what the first has read
-            known = self._known.get(namespace)
+            known = self.known.get(namespace)
             if known is not None and time.monotonic() - known.read_at > _READ_AGAIN:
                 known = None
             items, whole, cut = await _listed(store, namespace, page, known)
@@ -135,51 +124,36 @@ class ListedItems:
                 written = {key: at for key, at in written.items() if key not in gone}
                 written |= {item.key: item.updated_at for item in changed}
             known = KnownItems(texts, written, time.monotonic() if whole else known.read_at, cut)
-            self._known[namespace] = known
-            self._known.move_to_end(namespace)
-            while self.nbytes > _BYTES:
-                self._known.popitem(last=False)
+            with suppress(ValueError):  # larger than all that is kept
+                self.known[namespace] = known
             return known
 
 
 def first_page(store: BaseStore, namespace: Namespace) -> SearchOp:
     """Return the listing that each question needs: in memory all items, elsewhere the latest."""
-    return SearchOp(namespace, limit=_first(store), refresh_ttl=False)
-
-
-def _first(store: BaseStore) -> int:
-    return MOST + 1 if isinstance(store, InMemoryStore) else _FIRST
+    return SearchOp(namespace, limit=MOST + 1 if isinstance(store, InMemoryStore) else _FIRST, refresh_ttl=False)
 
 
 async def _listed(
     store: BaseStore, namespace: Namespace, page: Sequence[SearchItem], known: KnownItems | None
-) -> tuple[list[SearchItem], bool, bool]:
+) -> tuple[Sequence[SearchItem], bool, bool]:
     """Return items, true if these are all, and true if there are more than can be read."""
-    items, size, last = list(page), _first(store), page
-    while len(last) == size:
-        if len(items) >= MOST:
-            return items[:MOST], False, True
-        if known is not None and _has_caught_up(items, last, known):
-            return items, False, known.cut
-        size = _MORE
-        op = SearchOp(namespace, limit=size, offset=len(items), refresh_ttl=False)
-        [last] = cast("list[list[SearchItem]]", await store.abatch([op]))
-        items += last
-    if len({(item.namespace, item.key) for item in items}) == len(items):
-        return items, True, False
-    # not every store keeps its order from page to page: where an item came twice, another one may be missing
+    if len(page) < first_page(store, namespace).limit:
+        return page, True, False
+    if known is not None and _has_caught_up(page, known):
+        return page, False, known.cut
+    # at once, since not every store keeps its order from page to page
     op = SearchOp(namespace, limit=MOST + 1, refresh_ttl=False)
     [items] = cast("list[list[SearchItem]]", await store.abatch([op]))
     return items[:MOST], len(items) <= MOST, len(items) > MOST
 
 
-def _has_caught_up(items: Sequence[SearchItem], page: Sequence[SearchItem], known: KnownItems) -> bool:
-    """Return true if a listing, the latest first, has reached the cached items."""
-    times = [item.updated_at for item in items]
+def _has_caught_up(page: Sequence[SearchItem], known: KnownItems) -> bool:
+    """Return true if a page, the latest first, has reached the cached items."""
+    times = [item.updated_at for item in page]
     newest = max(known.written.values(), default=None)
     if newest is None or any(one < other for one, other in pairwise(times)):
         return False
-    # many may be written at once: a page of nothing new is enough
     return times[-1] < newest - _OVERLAP or all(known.written.get(item.key) == item.updated_at for item in page)
 
 
@@ -219,9 +193,6 @@ _NEAREST = 200
 
 log = logging.getLogger(__name__)
 
-Nearest = Mapping[int, Sequence[SearchItem]]
-"""The store's nearest items by position of the recall."""
-
 _Fresh = dict[Namespace, dict[str, Item | None]]
 
 
@@ -236,18 +207,36 @@ async def recall_stock(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[R
     for items in (*pages.values(), *nearest.values()):
         for item in items:
             fresh.setdefault(item.namespace, {})[item.key] = item
-    shown = {
-        place: _scored(store, op, known[op.namespace].texts, nearest.get(place, ()), calibration)
-        for place, op in recalls.items()
-    }
-    await _show(store, list(shown.values()), fresh, calibration)
+    shown: dict[int, HitsToShow] = {}
+    for place, op in recalls.items():
+        texts = known[op.namespace].texts
+        cosines = np.full(texts.size, np.nan)
+        for item in nearest.get(place, ()):
+            if item.namespace == op.namespace and item.score is not None:
+                # of distances of unnormalised vectors an approximation, which falls with the distance
+                near = 1 - item.score**2 / 2 if _distance(store) == "l2" else item.score
+                cosines[texts.texts_of([item.key])] = min(max(near, -1.0), 1.0)
+        ranking = score_compared(KnownCosines(texts, cosines), op, calibration or UNMEASURED)
+        shown[place] = HitsToShow(op, ranking)
+    # the hits' present items, until each recall has enough
+    while asked := [one for one in shown.values() if one.advance()]:
+        wanted = {
+            (one.op.namespace, key) for one in asked for hit, partners in one.waiting for key in (hit.key, *partners)
+        }
+        if lacking := [(space, key) for space, key in wanted if key not in fresh[space]]:
+            got = await store.abatch([GetOp(space, key, refresh_ttl=False) for space, key in lacking])
+            for (space, key), there in zip(lacking, got, strict=True):
+                fresh[space][key] = cast("Item | None", there)
+        for one in asked:
+            items_there = fresh[one.op.namespace]
+            one.take(items_there, items_there, calibration)
     answers: dict[int, Result | Recall] = {**read}
     for place, op in recalls.items():
-        found, near = shown[place].found, nearest.get(place, ())
-        if all(item.score is None for item in near):
+        found, others = shown[place].found, nearest.get(place, ())
+        if all(item.score is None for item in others):
             # without vectors a question may share no word with its answer
             taken = {one.item.key for one in found} | set(op.without)
-            left = [item for item in near if item.key not in taken and item.namespace == op.namespace]
+            left = [item for item in others if item.key not in taken and item.namespace == op.namespace]
             room = max(op.limit - len(found), 0)
             found += [RecallHit(scored(item, None), arms={}, similarity=None) for item in left[:room]]
         missing = {Arm.VECTOR: failure} if failure else {}
@@ -259,7 +248,7 @@ async def recall_stock(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[R
 
 async def _read(
     store: BaseStore, ops: Sequence[Op | RecallOp], recalls: Mapping[int, RecallOp]
-) -> tuple[dict[int, Result], dict[Namespace, list[SearchItem]], Nearest, str]:
+) -> tuple[dict[int, Result], dict[Namespace, list[SearchItem]], dict[int, list[SearchItem]], str]:
     """Return the other reads by position, the first pages, the nearest items, and the cause of a failed search."""
     others = [place for place in range(len(ops)) if place not in recalls]
     spaces = list(dict.fromkeys(op.namespace for op in recalls.values()))
@@ -292,38 +281,3 @@ async def _read(
         dict(zip(near, pages[len(spaces) :], strict=True)),
         failure,
     )
-
-
-def _scored(
-    store: BaseStore,
-    op: RecallOp,
-    texts: IndexedTexts,
-    nearest: Sequence[SearchItem],
-    calibration: Calibration | None,
-) -> HitsToShow:
-    cosines = np.full(texts.size, np.nan)
-    for item in nearest:
-        if item.namespace == op.namespace and item.score is not None:
-            cosines[texts.texts_of([item.key])] = cosine_of(store, item.score)
-    return HitsToShow(op, score_compared(KnownCosines(texts, cosines), op, calibration or UNMEASURED))
-
-
-async def _show(store: BaseStore, asked: Sequence[HitsToShow], fresh: _Fresh, calibration: Calibration | None) -> None:
-    """Read the hits' present items until each recall has enough."""
-    while asked := [one for one in asked if one.advance()]:
-        wanted = {
-            (one.op.namespace, key) for one in asked for hit, partners in one.waiting for key in (hit.key, *partners)
-        }
-        if lacking := [(space, key) for space, key in wanted if key not in fresh[space]]:
-            items = await store.abatch([GetOp(space, key, refresh_ttl=False) for space, key in lacking])
-            for (space, key), item in zip(lacking, items, strict=True):
-                fresh[space][key] = cast("Item | None", item)
-        for one in asked:
-            items_there = fresh[one.op.namespace]
-            one.take(items_there.__getitem__, partial(_partner, items_there), calibration)
-
-
-def _partner(items: Mapping[str, Item | None], key: str) -> Mapping[str, Any] | None:
-    if (other := items[key]) is None:
-        return None
-    return {"id": key, **{name: other.value.get(name) for name in PARTNER_FIELDS}}

@@ -30,7 +30,6 @@ from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import now
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.divided_store import recall
-from react_mem.memory.retrieval.graph_reading import with_links
 from react_mem.memory.rights import portability
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.owned import everything, set_aside
@@ -117,20 +116,18 @@ async def _arms(store: BaseStore, user_id: str, hit: Says, asked: Sequence[str])
     texts = dict.fromkeys(text[:MAX_INDEXED_CHARS] for text in asked if text.strip())
     questions = [read_question(text, now(), speakers) for text in [*texts][:_ASKED]]
     arms = sorted(ALL_ARMS) if capabilities(store).recalls else [Arm.VECTOR]
-    for name, used in [*((arm, frozenset({arm})) for arm in arms), (Arm.GRAPH, ALL_ARMS | {Arm.GRAPH})]:
+    for arm in arms:
         ops = [
-            RecallOp(scope_namespace(user_id, scope), question, {}, _FOUND, arms=used)
+            RecallOp(scope_namespace(user_id, scope), question, {}, _FOUND, arms=frozenset({arm}))
             for scope in searched_scopes()
             for question in questions
         ]
         answers = await recall(store, ops)
-        if name is Arm.GRAPH:
-            answers = await with_links(store, ops, answers)
         recalled = [answer for answer in answers if isinstance(answer, Recall)]
-        missing = [cause for answer in recalled for arm, cause in answer.missing.items() if arm in used]
+        missing = [answer.missing[arm] for answer in recalled if arm in answer.missing]
         found = [one.item for answer in recalled for one in answer.found]
-        hits = await asyncio.to_thread(lambda items: [item.key for item in items if hit(item)], found)
-        yield check(f"arm {name}", hits, "; ".join(dict.fromkeys(missing)))
+        hits = await asyncio.to_thread(_keys_of, found, hit)
+        yield check(f"arm {arm}", hits, "; ".join(dict.fromkeys(missing)))
 
 
 async def _caches(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:

@@ -11,15 +11,15 @@ from operator import itemgetter
 from typing import Any, get_args
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langgraph.store.base import GetOp, Item, Op, SearchItem, SearchOp
+from langgraph.store.base import GetOp, Op, SearchOp
 
-from react_mem.memory.index.recall import Question, Recall, RecallHit, RecallOp
+from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import checked
 from react_mem.memory.merging.blocks import kept_apart, led_apart
 from react_mem.memory.merging.transcript import message_record_id, misdated, speaker_changes, to_records
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent, named_session
-from react_mem.memory.model.kinds import CHAIN, MESSAGE, PENDING, SUMMARY
+from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.receipt import Change
@@ -44,23 +44,11 @@ from react_mem.memory.store.owned import WHOLE
 MAX_STANDING = 50
 """Standing instructions that are read: of more, the latest."""
 
-MAX_FRESH = 3
-"""Turns of other conversations that wait to be embedded, such as a message in another window a moment ago. Words find
-all of them; the last ones are also shown without a word in common.
-"""
-
-_MESSAGES_OF_A_TURN = 8
-"""Last messages read of a pending turn."""
-
 
 @dataclass(frozen=True)
 class DialogContext:
-    """Position of a conversation.
-
-    Args:
-        summary: The latest summary of an invocation or of the whole conversation; None where there is none. The
-            summaries of its chain do not count: each stands for a part.
-        messages: Its latest turns, the newest last.
+    """Position of a conversation: its latest turns, the newest last, and the latest summary of an invocation or of the
+    whole conversation, if any. The summaries of its chain do not count: each stands for a part.
     """
 
     summary: Summary | None
@@ -84,57 +72,49 @@ class DialogMemoryStore(ScopeStore):
         """Return a page of a user's conversations, the latest first, with their total and whether more follow."""
         found = await capabilities(self.store).aconversations(self.namespace(user_id), behind, limit)
         if found is not None:
-            told = await asyncio.to_thread(lambda: [(one.place, _told(one)) for one in found.conversations])
-            return told, found.total, found.more
+
+            def told(listed: PlacedConversation) -> HeldConversation:
+                # only some messages and summaries have been read
+                [held] = _held([item.value for item in listed.items])
+                times = {"first": _dated(listed.first), "last": _dated(listed.place.last)}
+                return held.model_copy(update={"messages": listed.messages, **times})
+
+            page = await asyncio.to_thread(lambda: [(one.place, told(one)) for one in found.conversations])
+            return page, found.total, found.more
         every = await self.conversations(user_id)
         held = [(ConversationPlace(one.last.astimezone(UTC).isoformat(), one.id), one) for one in every]
         left = [one for one in held if behind is None or one[0] < behind]
         return left[:limit], len(held), len(left) > limit
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Read the last turns, the summary and the chain of this conversation; for a question, search all others.
-
-        The search of all the owner's conversations comes with the turns that are too new to have vectors.
-        """
+        """Read the last turns, the summary and the chain of this conversation; for a question, search all others."""
         asked: list[Op | RecallOp] = []
         if self._turns(query):
             # in no store's order, so all of it is looked at
             said = {"session_id": query.session_id}
             asked.append(SearchOp(self.namespace(query.user_id), said, WHOLE, refresh_ttl=False))
         if self._searches(query):
-            # one that was tried has been embedded, and is found by the search like everything else
-            new = {"session_id": {"$ne": query.session_id}, "attempts": 0}
             asked.append(self._search(query, question, SPARE * self._policy.recall.max_memories, pairs=True))
-            asked.append(SearchOp(PENDING.namespace(query.user_id), new, self.room_for_latest(MAX_FRESH)))
         if self._policy.summaries.enabled:
             namespace = scope_namespace(query.user_id, MemoryScope.STATE)
             asked.append(GetOp(namespace, CHAIN.id(query.session_id)))
         return asked
 
-    async def followed(self, answers: Sequence[Any], query: MemoryQuery) -> Sequence[Any]:
-        """Replace the notes of pending turns by their messages, since the notes soon go."""
-        if not self._searches(query):
-            return answers
-        place = 2 if self._turns(query) else 1
-        found, waiting = answers[place - 1], answers[place]
-        notes = sorted(waiting, key=lambda item: created_at(item.value), reverse=True)[:MAX_FRESH]
-        known = {one.key: one for one in found.found} if isinstance(found, Recall) else {}
-        ids = [id_ for note in notes for id_ in reversed(note.value["source_ids"][-_MESSAGES_OF_A_TURN:])]
-        wanted = [GetOp(self.namespace(query.user_id), id_) for id_ in ids if id_ not in known]
-        stored = await self.store.abatch(wanted) if wanted else []
-        there = {item.key: item for item in stored if isinstance(item, Item)} | known
-        said = [there[id_] for id_ in ids if id_ in there]
-        return [*answers[:place], said, *answers[place + 1 :]]
-
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return the new results: this conversation's summary and last turns, fresh messages of others, hits, chain.
+        """Return the new results: this conversation's summary and last turns, the hits of the search, the chain.
 
         The turns are the oldest first. Only results from other conversations and the search count as memories.
         """
         left = list(answers)
-        here = self._said_here(left.pop(0), query) if self._turns(query) else []
-        found = self._memories(left.pop(0), left.pop(0), query) if self._searches(query) else []
-        hits = {result.id: result for result in found}
+        here: list[MemoryResultItem] = []
+        if self._turns(query):
+            there = {item.key: item for item in left.pop(0)}
+            summary, messages = _position([item.value for item in there.values()], self._turns(query))
+            seen = set(query.seen)
+            ids = [value["id"] for value in (*filter(None, [summary]), *messages)]
+            here = [self.shown(there[id_]) for id_ in ids if id_ not in seen]
+        found = self._unseen(left.pop(0), query)[: self._policy.recall.max_memories] if self._searches(query) else []
+        hits = {one.key: self.shown(one) for one in found}
         # what was found says how near it is
         memories = [*(hits.pop(result.id, result) for result in here), *hits.values()]
         chain = left.pop() if self._policy.summaries.enabled else None
@@ -155,39 +135,17 @@ class DialogMemoryStore(ScopeStore):
         """Return true if other conversations are searched: without a question, none is nearer than another."""
         return self._policy.recall.dialog and bool(query.query and query.query.strip())
 
-    def _said_here(self, items: Sequence[SearchItem], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return the summary of this conversation and its last turns, without records that the caller has."""
-        found = {item.key: item for item in items}
-        summary, messages = _position([item.value for item in items], self._turns(query))
-        seen = set(query.seen)
-        values = [*filter(None, [summary]), *messages]
-        return [self.shown(found[value["id"]]) for value in values if value["id"] not in seen]
-
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
         """Return a message, summary or note as of a time; None for a chain, which describes the present only."""
         return None if CHAIN.matches(value) else super().as_of(value, at)
 
-    def _memories(self, found: Any, fresh: Sequence[RecallHit | Item], query: MemoryQuery) -> list[MemoryResultItem]:
-        known = self._unseen(found, query)
-        # what words or times tell of has its place by them
-        placed = {*query.seen, *(one.key for one in known if isinstance(one, RecallHit) and (one.item.score or 0) > 0)}
-        values = ((one, one.value if isinstance(one, Item) else one.item.value) for one in fresh)
-        said = [one for one, value in values if value.get("role") == "user" and value["text"]]
-        unread = [one for one in said if one.key not in placed]
-        taken = {one.key for one in unread}
-        rest = [one for one in known if one.key not in taken]
-        return [self.shown(one) for one in [*unread, *rest][: self._policy.recall.max_memories]]
-
     async def get_context(
         self, user_id: str, session_id: str, limit_turns: int = 20, *, agent_id: str = ""
     ) -> DialogContext:
-        """Return the latest turns of a conversation and its summary.
+        """Return the latest turns of a conversation, each a message of the user with its answers, and its summary.
 
-        It reads the whole conversation, since no store is asked to return messages in their order.
-
-        Args:
-            limit_turns: Number of turns; a turn is a message of the user and the answers to it.
-            agent_id: The agent that asks: its own thinking is included, and no other agent's.
+        It reads the whole conversation, since no store is asked to return messages in their order. The agent's own
+        thinking is included, and no other's.
         """
         said = await self.every(user_id, session_id=named_session(session_id))
         summary, messages = _position(said, limit_turns)
@@ -197,10 +155,8 @@ class DialogMemoryStore(ScopeStore):
         )
 
     async def standing(self, user_id: str, limit: int = MAX_STANDING) -> list[Message]:
-        """Return a user's standing instructions to the assistant, word for word, the latest first.
-
-        `memory.language.standing` finds the sentence in each, and its subject. Only the user's own messages count, not
-        imported ones.
+        """Return a user's standing instructions to the assistant, word for word, the latest first: only the user's own
+        messages count, not imported ones. `memory.language.standing` finds the sentence in each, and its subject.
         """
         every = await self.every(user_id, kind=MESSAGE.name, standing="instruction", origin=Origin.USER.value)
         told = sorted(map(Message.from_value, every), key=lambda message: message.created_at, reverse=True)
@@ -216,16 +172,13 @@ class DialogMemoryStore(ScopeStore):
         *,
         agent_id: str = "",
     ) -> list[Message]:
-        """Store messages at the end of a conversation; messages stored already stay as they are.
+        """Store messages at the end of a conversation, and return the new ones; messages stored already stay as they
+        are.
 
         Args:
-            role: The role of one new message with the content; or messages, in order: LangChain's with ids, of which
-                tool calls and results are not dialogue and are left out, or {"role", "content"}, perhaps with an `id`
-                and a `name`, without which each is new.
-            content: A text, or the blocks of a message.
-
-        Returns:
-            The messages that are new.
+            role: The role of one new message with the content (a text, or blocks); or messages, in order: LangChain's
+                with ids, of which tool calls and results are not dialogue and are left out, or {"role", "content"},
+                perhaps with an `id` and a `name`, without which each is new.
 
         Raises:
             ValueError: If no conversation is named, there is no such role, or a message has no id or an impossible
@@ -253,12 +206,10 @@ class DialogMemoryStore(ScopeStore):
         return await self._append(user_id, session_id, messages, agent_id, roles)
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Store a record, or append {"role", "content"} to the conversation.
+        """Store a record, or append {"role", "content"} to the conversation; a ValueError names a wrong field and the
+        fix.
 
         Repeated with the same id, time (`created_at`) or trace (`meta`), it is one message.
-
-        Raises:
-            ValueError: If the data is neither; the message names the field and the fix.
         """
         data = {"session_id": event.session_id, "agent_id": event.agent_id, **event.data}
         if not MESSAGE.may_be(data) or "turn" in data or "content" not in data:
@@ -369,13 +320,15 @@ class DialogMemoryStore(ScopeStore):
 def _held(values: Iterable[Mapping[str, Any]]) -> list[HeldConversation]:
     """Return conversations from their records, the latest first."""
     said: dict[str, list[Mapping[str, Any]]] = {}
-    summed: dict[str, Mapping[str, Any]] = {}
+    summed: dict[str, tuple[tuple[int, str], Mapping[str, Any]]] = {}
     for value in values:
         session = str(value.get("session_id", ""))
         if MESSAGE.matches(value):
             said.setdefault(session, []).append(value)
-        elif SUMMARY.matches(value) and _reach(value) >= _reach(summed.get(session, {})):
-            summed[session] = value
+        elif SUMMARY.matches(value):
+            # the one that covers most, and of several the latest
+            key = int(value.get("covers") or 0), str(value.get("created_at") or "")
+            summed[session] = max(summed.get(session, (key, value)), (key, value), key=itemgetter(0))
     held = []
     for session, messages in said.items():
         messages.sort(key=lambda value: value["turn"])
@@ -389,26 +342,14 @@ def _held(values: Iterable[Mapping[str, Any]]) -> list[HeldConversation]:
                 first=_dated(min(times)),
                 last=_dated(max(times)),
                 about=str(told["text"]),
-                summary=str(summed[session]["text"]) if session in summed else "",
+                summary=str(summed[session][1]["text"]) if session in summed else "",
             )
         )
     return sorted(held, key=lambda one: (one.last, one.id), reverse=True)
 
 
-def _told(listed: PlacedConversation) -> HeldConversation:
-    """Return a conversation of a listing, of which only some messages and summaries have been read."""
-    [held] = _held([item.value for item in listed.items])
-    times = {"first": _dated(listed.first), "last": _dated(listed.place.last)}
-    return held.model_copy(update={"messages": listed.messages, **times})
-
-
 def _dated(at: str) -> datetime:
     return with_zone(datetime.fromisoformat(at))
-
-
-def _reach(summary: Mapping[str, Any]) -> tuple[int, str]:
-    """Return the sort key of a summary: messages covered, then date."""
-    return int(summary.get("covers") or 0), str(summary.get("created_at") or "")
 
 
 def _said(given: Mapping[str, Any], place: str) -> tuple[BaseMessage, dict[str, Any]]:

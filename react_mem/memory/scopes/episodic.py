@@ -6,17 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from langgraph.store.base import Op
-
 from react_mem.memory.graph.links import capped
-from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.episodes import episode_text, merged, same_episode
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import EPISODE
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Episode, Level, Record
-from react_mem.memory.scopes.scope import SPARE, ScopeStore
+from react_mem.memory.scopes.scope import ScopeStore
 from react_mem.memory.store.transactions import transact
 
 _TOLD_BEFORE = 50
@@ -31,28 +28,11 @@ class EpisodicMemoryStore(ScopeStore):
 
     scope = MemoryScope.EPISODIC
 
-    def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Search the owner's episodes."""
-        asked = self._search(query, question, SPARE * self._policy.recall.max_memories)
-        return [asked] if self._policy.recall.episodic else []
-
-    def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return the episodes that the caller does not have."""
-        [answer] = answers
-        return [self.shown(one) for one in self._unseen(answer, query)[: self._policy.recall.max_memories]]
-
     async def record(self, goal: str, *, user_id: str, session_id: str, agent_id: str, **said: Any) -> Episode:
-        """Record an episode; repeated with news, it updates the recorded one.
+        """Record an episode, and return it as stored; repeated with news, it updates the recorded one.
 
-        Args:
-            said: Other fields of an `Episode`: its situation, thoughts, steps, outcome, lessons, level, `source_ids`,
-                ...
-
-        Returns:
-            The episode as stored.
-
-        Raises:
-            ValueError: If the goal is empty or a field is not valid; the message names it.
+        `said` are other fields of an `Episode`: its situation, thoughts, steps, outcome, lessons, level, `source_ids`,
+        ... A `ValueError` names an empty goal or a wrong field.
         """
         episode = self.made(Episode, {**said, "goal": goal, "session_id": session_id, "agent_id": agent_id})
         return await self._told(user_id, episode)
@@ -87,11 +67,7 @@ class EpisodicMemoryStore(ScopeStore):
         return await transact(self.store, user_id, step)
 
     async def recall(self, query: str, top_k: int = 5, *, user_id: str) -> list[MemoryResultItem]:
-        """Return the episodes nearest to a text.
-
-        Args:
-            query: The text; empty for the latest episodes.
-        """
+        """Return the episodes nearest to a text, or the latest for an empty one."""
         return await self._find(user_id, query, top_k, {"kind": EPISODE.name})
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:

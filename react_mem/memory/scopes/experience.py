@@ -37,11 +37,8 @@ _TRACE = "trace_id"
 class LoggedTurn:
     """Trace of an agent's turn.
 
-    Args:
-        turn_id: The message it answers, or the trace of its steps; empty where neither is known.
-        goal: The request; empty where it is not known.
-        steps: Its steps, in order.
-        succeeded: Whether it succeeded.
+    `turn_id` is the message it answers, or the trace of its steps, and `goal` the request; empty where they are not
+    known.
     """
 
     session_id: str
@@ -70,9 +67,8 @@ class ExperienceMemoryStore(ScopeStore):
     scope = MemoryScope.EXPERIENCE
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Read the latest steps, of the query's kind of task if it names one.
-
-        Steps without a kind are found by the name of their agent, since they have no other name.
+        """Read the latest steps, of the query's kind of task if it names one; steps without a kind go by their
+        agent.
         """
         kinds: list[dict[str, str]] = [{}]
         if query.task_type:
@@ -98,12 +94,8 @@ class ExperienceMemoryStore(ScopeStore):
 
         Args:
             step_data: A record, or {"task_type", "tool", "input", "output", "error", "success", "cost", "latency"}. The
-                tool may be called `tool_name`, its latency be given as `latency_ms`, and the owner, the conversation
-                and the agent stand in it too.
-
-        Raises:
-            ValueError: If it is not a step, or no owner or two of them are named; the message names the field and the
-                fix.
+                tool may be called `tool_name`, its latency be given as `latency_ms`, and the owner (one, or a
+                ValueError), the conversation and the agent stand in it too.
         """
         if isinstance(step_data, StepExperience):
             step, named = step_data, user_id
@@ -122,11 +114,7 @@ class ExperienceMemoryStore(ScopeStore):
         return [put(user_id, step) for step in made]
 
     async def get_failures(self, task_type: str, limit: int = 50, *, user_id: str) -> list[StepExperience]:
-        """Return the failed steps of a kind of task, the latest first.
-
-        Args:
-            task_type: The kind of task, or the agent of steps without one; empty for any.
-        """
+        """Return the failed steps of a kind of task, or of an agent's without one, the latest first; empty for any."""
         turns, _ = await self.turns(user_id, task_type=task_type)
         failed = [step for turn in turns for step in turn.steps if not step.success and turn.is_of(task_type, step)]
         return sorted(failed, key=lambda step: step.created_at, reverse=True)[:limit]
@@ -134,14 +122,7 @@ class ExperienceMemoryStore(ScopeStore):
     async def get_successful_traces(
         self, task_type: str, limit: int = 50, *, user_id: str
     ) -> list[list[StepExperience]]:
-        """Return the successful turns of a kind of task, the latest first.
-
-        Args:
-            task_type: The kind of task, or the agent of steps without one; empty for any.
-
-        Returns:
-            The steps of each turn, in order.
-        """
+        """Return the steps of each successful turn of a kind of task (see `get_failures`), the latest turn first."""
         turns, _ = await self.turns(user_id, task_type=task_type)
         return [list(turn.steps) for turn in reversed(turns) if turn.succeeded][:limit]
 
@@ -210,9 +191,8 @@ def steps_to_experience(
 ) -> list[StepExperience]:
     """Return the steps of a turn as experience; the same turn gives the same records.
 
-    Args:
-        steps: The steps, in order: `action`, `arguments`, `observation` and `error`, and `latency` and `cost` where
-            they are known, as working memory has them.
+    The steps have `action`, `arguments`, `observation` and `error`, and perhaps `latency` and `cost`, as in working
+    memory.
     """
     at = now()
     return [
@@ -244,8 +224,8 @@ def to_turns(
 ) -> list[LoggedTurn]:
     """Group steps into turns, one for each turn and kind of task, the oldest first.
 
-    A turn is the message that it answers, by id in `asked`, or else the trace noted by the application. Its outcome is
-    that of its conversation and id; without one, the last step decides.
+    A turn is the message that it answers, by id in `asked`, or else the trace noted by the application. Without an
+    outcome of its conversation and id, the last step decides.
     """
     groups: dict[tuple[str, str, str, str], list[StepExperience]] = {}
     for step in steps:

@@ -70,9 +70,7 @@ class ProceduralMemoryStore(ScopeStore):
     ) -> list[MemoryResultItem]:
         """Return the skills for a kind of task as a read finds them: those nearest to a text, the most promising first.
 
-        Args:
-            task_type: The kind of task; its skills come before those of no kind. Empty for any.
-            query: The text; empty for the latest skills.
+        Skills of the kind of task come before those of no kind; it is empty for any, and the text for the latest.
         """
         # a read of this scope alone, whatever the policy says of it
         asked = MemoryQuery(
@@ -84,14 +82,12 @@ class ProceduralMemoryStore(ScopeStore):
     async def add_skill(
         self, sop: Skill | Mapping[str, Any], *, user_id: str, session_id: str = "", agent_id: str = ""
     ) -> Skill:
-        """Store a skill; one for the same kind of task and occasion is replaced.
+        """Store a skill; one for the same kind of task and occasion is replaced. A ValueError names a wrong field and
+        the fix.
 
         Args:
             sop: A record, or {"use_when", "task_type", "tool_sops": [{"tool", "action"}], "preferences"}; preferences
                 are a text, a list of texts, or values by their names.
-
-        Raises:
-            ValueError: If it is not a skill; the message names the field and the fix.
         """
         skill = sop
         if not isinstance(skill, Skill):

@@ -67,15 +67,11 @@ class ProfileMemoryStore(ScopeStore):
         source_ids: Sequence[str] = (),
         at: datetime | None = None,
     ) -> ProfileUpdate:
-        """Merge changes into a profile, field by field (see `merge_profile`).
+        """Merge changes into a profile, field by field (see `merge_profile`), said at a time or now.
 
         Args:
             changes: The new values, each a text, a number, a truth value, or a list or mapping of these, which becomes
-                text ("a; b", "name: value"), or with its own sources and date.
-            at: When they were said; now by default.
-
-        Raises:
-            ValueError: If a value is something else; the message names the field.
+                text ("a; b", "name: value"), or with its own sources and date. Anything else is a ValueError.
         """
         when = at or now()
         values = {
@@ -120,8 +116,7 @@ class ProfileMemoryStore(ScopeStore):
     async def write(self, event: MemoryWriteEvent) -> None:
         """Merge the fields of an event: {"fields": {name: value}}, {name: value}, or a whole profile.
 
-        Raises:
-            ValueError: If the data has no fields, or the schema does not take one of them.
+        A ValueError says that it has no fields, or that the schema does not take one of them.
         """
         plain = {} if "fields" in event.data else {n: v for n, v in event.data.items() if n not in Profile.model_fields}
         data = {name: value for name, value in event.data.items() if name not in plain}
@@ -151,15 +146,11 @@ def merge_profile(
     session_id: str,
     agent_id: str,
 ) -> ProfileUpdate:
-    """Return a profile with changes merged into it, field by field.
+    """Return a profile with changes merged into it, field by field, of those that the schema (empty for any) allows.
 
     The value with the latest date wins, whatever its order of arrival; the others stay as former values. Only the
     user's own words replace the user's own words. An empty value clears the field and keeps its former values: only
     forgetting removes them. The merge is idempotent and independent of order.
-
-    Args:
-        before: The profile, None where there is none.
-        schema: The fields a profile may have; empty for any.
     """
     refused = {name: problem for name, change in changes.items() if (problem := _problem(name, change, schema))}
     fields = dict(before.fields) if before else {}

@@ -46,13 +46,8 @@ MAX_FILTERED = 1_000
 
 @checked_calls
 class ScopeStore:
-    """One scope of memory.
-
-    Args:
-        store: The store of the records.
-        policy: Limits of reads and schema of records; by default everything that costs nothing. In a `MemoryFacade` it
-            is the facade's.
-        scope: The scope of a store without special behaviour.
+    """One scope of memory: its records in a store, under a policy of reads and schema (by default, and in a
+    `MemoryFacade` its own). `scope` is for a store without special behaviour.
     """
 
     scope: MemoryScope
@@ -76,18 +71,15 @@ class ScopeStore:
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Return the store operations for a query; none where the policy turns the scope off.
 
-        Args:
-            question: Its parsed question; None where it asks nothing, and a scope answers with its latest.
+        Without a parsed question a scope answers with its latest.
         """
-        return [self._search(query, question, self._policy.recall.max_memories)]
-
-    async def followed(self, answers: Sequence[Any], query: MemoryQuery) -> Sequence[Any]:
-        """Return the answers to `operations`, with references replaced by their records."""
-        return answers
+        is_on = getattr(self._policy.recall, self.scope, True)
+        return [self._search(query, question, SPARE * self._policy.recall.max_memories)] if is_on else []
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return the answers to `operations`, without `extra["seen"]`, as results, the most relevant first."""
-        return [self.shown(one) for answer in answers for one in self._unseen(answer, query)]
+        most = self._policy.recall.max_memories
+        return [self.shown(one) for answer in answers for one in self._unseen(answer, query)[:most]]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
         """Return a record of this scope as of a time; None where it did not exist, or was not believed."""
@@ -146,10 +138,8 @@ class ScopeStore:
     # Writing
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Store the record of an event; an existing one stays as it is.
-
-        Raises:
-            ValueError: If the data is not a record of this scope; the message names the field and the fix.
+        """Store the record of an event; an existing one stays as it is. A ValueError names a wrong field and the
+        fix.
         """
         # its conversation and agent are the event's unless it names its own
         data = {"session_id": event.session_id, "agent_id": event.agent_id, **written_in(event), **event.data}
@@ -226,7 +216,12 @@ class ScopeStore:
         self, user_id: str, query: str, limit: int, conditions: Mapping[str, Any]
     ) -> list[MemoryResultItem]:
         # the index knows few fields: what meets the other conditions is told from what is found
-        known = {name: one for name, one in conditions.items() if name in filter_marks() and _is_marked(one)}
+        known: dict[str, Any] = {}
+        for name in filter_marks() & conditions.keys():
+            wanted = conditions[name]
+            value = wanted["$ne"] if isinstance(wanted, Mapping) and set(wanted) == {"$ne"} else wanted
+            if isinstance(value, str | bool):
+                known[name] = wanted
         rest = {name: one for name, one in conditions.items() if name not in known}
         if not query.strip():
             return [self.shown(one) for one in await self._listed(user_id, limit, known, rest)]
@@ -258,17 +253,10 @@ class ScopeStore:
 
     async def _latest(self, user_id: str, limit: int, **conditions: Any) -> list[dict[str, Any]]:
         """Return the latest records that meet conditions, the oldest of them first."""
-        found = await self.store.asearch(
-            self.namespace(user_id), filter=conditions, limit=self.room_for_latest(limit), refresh_ttl=False
-        )
+        # PostgreSQL returns the last written first, LangGraph's InMemoryStore the first
+        room = WHOLE if isinstance(self.store, InMemoryStore) else limit
+        found = await self.store.asearch(self.namespace(user_id), filter=conditions, limit=room, refresh_ttl=False)
         return sorted((item.value for item in found), key=created_at)[-limit:]
-
-    def room_for_latest(self, limit: int) -> int:
-        """Return the limit of a search that must contain the latest records.
-
-        PostgreSQL returns the last written first, LangGraph's InMemoryStore the first written.
-        """
-        return WHOLE if isinstance(self.store, InMemoryStore) else limit
 
     async def every(self, user_id: str, **conditions: Any) -> list[dict[str, Any]]:
         """Return every record that meets conditions, in the store's order."""
@@ -294,9 +282,7 @@ def in_order(answer: Any, wanted: int) -> Sequence[RecallHit | Item]:
 
 def model_of(place: str, data: Mapping[str, Any]) -> type[Record]:
     """Return the record class for data in a scope or the place of pending turns; without a `kind`, the first one there.
-
-    Raises:
-        ValueError: If there is no such scope, or no such kind in it.
+    A `ValueError` says that there is no such scope or kind.
     """
     kinds = {kind.name: kind.record for kind in kinds_of(place)}
     if not kinds:
@@ -326,12 +312,6 @@ def created_at(value: Mapping[str, Any]) -> datetime:
 def made_at(item: Item) -> datetime:
     """Return the creation time of an item's record, or else of the item."""
     return created_at(item.value) if "created_at" in item.value else item.created_at
-
-
-def _is_marked(condition: Any) -> bool:
-    """Return true if the index of words can decide a condition."""
-    value = condition["$ne"] if isinstance(condition, Mapping) and set(condition) == {"$ne"} else condition
-    return isinstance(value, str | bool)
 
 
 def explain(error: ValidationError, kind: type[Record]) -> str:
@@ -392,9 +372,7 @@ class BoundScope:
 class BoundMemory:
     """Memory of one owner, by scopes: `memory.of("ann").state` has the calls of `memory.state` for ann.
 
-    Args:
-        scopes: The scope stores.
-        session_id: The conversation; None where the calls name it.
+    Without a `session_id` the calls name the conversation.
     """
 
     def __init__(self, scopes: Iterable[ScopeStore], user_id: str, session_id: str | None, agent_id: str) -> None:

@@ -78,15 +78,11 @@ class SemanticMemoryStore(ScopeStore):
     async def search(
         self, query_text: str, filters: Mapping[str, Any] | None = None, top_k: int = 5, *, user_id: str
     ) -> list[MemoryResultItem]:
-        """Return the current facts and the documents nearest to a text.
+        """Return the current facts and the documents nearest to a text, or the latest for an empty one.
 
         Args:
-            query_text: The text; empty for the latest.
             filters: Conditions on the records' fields, in the store's syntax: {"kind": "document"}, {"about": "user"}.
                 Any other name is one of a document's `metadata`: {"product": "laptop", "price": {"$lt": 900}}.
-
-        Raises:
-            ValueError: If there is no such operator.
         """
         conditions = {"current": True, **_by_fields(filters or {})}
         orders(conditions)
@@ -101,15 +97,12 @@ class SemanticMemoryStore(ScopeStore):
         session_id: str = "",
         agent_id: str = "",
     ) -> list[Document]:
-        """Store documents; existing ones stay as they are.
+        """Store documents; existing ones stay as they are. A ValueError names the place of one without a text.
 
         Args:
             docs: LangChain documents, whose `metadata` may have `title` and `source`; mappings with a `text` (or
                 `content`, `page_content`) and perhaps a `title`, a `source` (or `uri`, `url`), an `id` and `metadata`,
                 to which all other keys are added; or records. One mapping is one document.
-
-        Raises:
-            ValueError: If one has no text; the message names its place.
         """
         records = [
             doc if isinstance(doc, Document) else self._document(doc, place, session_id, agent_id)
@@ -121,21 +114,15 @@ class SemanticMemoryStore(ScopeStore):
     async def add(
         self, facts: Sequence[Mapping[str, Any] | str], *, user_id: str, session_id: str, agent_id: str
     ) -> list[Fact]:
-        """Add facts that the application knows; a fact with the same words gets these sources as well.
+        """Add facts that the application knows, and return every one that is new or changed.
 
-        They are imports, not the user's own words: nothing is compared beyond that, and they end nothing. A retired
-        fact is believed again once a new source says it, unless the user had said it.
+        They are imports, not the user's own words: nothing is compared beyond the words, and they end nothing. A fact
+        with the same words gets these sources as well; a retired one is believed again, unless the user had said it.
 
         Args:
             facts: {"text", "about", "source_ids"} each, or only a text: `about` is the subject, else the user, and
                 `source_ids` the messages that say it. {"subject", "predicate", "object"} is read as well: the subject
-                as `about`, and the three as the text where there is none.
-
-        Returns:
-            Every fact that is new or has changed.
-
-        Raises:
-            ValueError: If one says nothing.
+                as `about`, and the three as the text where there is none. One that says nothing is a ValueError.
         """
         return await self._add(user_id, facts, session_id=session_id, agent_id=agent_id)
 
@@ -172,14 +159,11 @@ class SemanticMemoryStore(ScopeStore):
             facts = [then for fact in facts if (then := believed_as_of(fact, with_zone(as_of)))]
             facts = facts[:limit] if query_text else facts
         told = [fact for fact in facts if about is None or normalise(fact.about) == normalise(about)]
-        return sorted(told, key=_since)[-limit:]
+        return sorted(told, key=lambda fact: (fact.valid_from or fact.said_at, fact.id))[-limit:]
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Store a record, a fact as {"text"} or {"text", "about"}, or a document as {"text", "metadata"} or
-        {"text", "source"}.
-
-        Raises:
-            ValueError: If the data is neither; the message names the field and the fix.
+        """Store a record, a fact as {"text"} or {"text", "about"}, or a document as {"text", "metadata"} or {"text",
+        "source"}; a ValueError names a wrong field and the fix.
         """
         if set(event.data) <= {*_GIVEN, "source_ids", "kind"} and FACT.may_be(event.data):
             own = {"session_id": event.session_id, "agent_id": event.agent_id, "told": written_in(event)}
@@ -275,7 +259,3 @@ def _operation(said: Mapping[str, Any] | str) -> Operation:
         source_ids=tuple(map(str, data.get("source_ids", ()))),
         origin=Origin.IMPORT,
     )
-
-
-def _since(fact: Fact) -> tuple[Any, str]:
-    return (fact.valid_from or fact.said_at, fact.id)

@@ -45,13 +45,9 @@ class StateMemoryStore(ScopeStore):
     async def save_state(
         self, flow_id: str, session_id: str, state_dict: Mapping[str, Any], *, user_id: str, agent_id: str = ""
     ) -> None:
-        """Save the state of a flow in a conversation, in place of the previous one.
+        """Save the state of a flow in a conversation, JSON, in place of the previous one.
 
-        Args:
-            state_dict: JSON.
-
-        Raises:
-            ValueError: If it is not JSON; the message names the place.
+        A ValueError names the place of what is not JSON.
         """
         data = {"flow_id": flow_id, "state": state_dict, "session_id": session_id, "agent_id": agent_id}
         await self._keep(user_id, [self.made(FlowState, data)], dated=False)
@@ -68,13 +64,9 @@ class StateMemoryStore(ScopeStore):
         session_id: str,
         agent_id: str = "",
     ) -> TaskStep:
-        """Record the status of a task's step, in place of the previous one.
+        """Record the status of a task's step, in place of the previous one; a stored task gets the step.
 
-        Args:
-            task_id: The task; a stored one gets the step.
-
-        Raises:
-            ValueError: If the status is unknown.
+        A ValueError says that there is no such status.
         """
         data = {"task_id": task_id, "text": step, "status": status, "error": error or ""}
         record = self.made(TaskStep, {**data, "session_id": session_id, "agent_id": agent_id})

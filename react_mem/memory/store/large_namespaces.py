@@ -204,7 +204,7 @@ class NamespaceIndexes:
                 "ends": weights.ends.tolist(),
                 "near": weights.seeds if vector is not None and weights.cosine else 0,
                 "worded": _SPARE * weights.seeds if words["words"] else 0,
-                "standing": [one.mark for one in weights.standing],
+                "standing": [mark for mark, *_ in weights.standing],
                 "timely": weights.seeds if len(weights.starts) else 0,
             }
             rows = await self._read(conn, owner, asked)

@@ -139,11 +139,9 @@ class _AskedRecall:
 
     def take(self, records: Mapping[_Record, Item], calibration: Calibration) -> None:
         """Take the records that were read, if they still exist and match the question."""
-
-        def partner(key: str) -> Mapping[str, Any] | None:
-            return other.value if (other := records.get((self.prefix, key, False))) is not None else None
-
-        self.shown.take(lambda key: records.get((self.prefix, key, True)), partner, calibration)
+        own = [(key, is_whole, item) for (prefix, key, is_whole), item in records.items() if prefix == self.prefix]
+        items, partners = ({key: item for key, is_whole, item in own if is_whole is one} for one in (True, False))
+        self.shown.take(items, partners, calibration)
 
     def recall(self) -> Recall:
         """Return the result."""

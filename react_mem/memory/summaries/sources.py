@@ -31,13 +31,8 @@ CUT = "[…]"
 
 @dataclass(frozen=True)
 class Source:
-    """One message or summary.
-
-    Args:
-        text: Its text, without quotations.
-        at: Time of its last message.
-        role: Author of a message; empty for a summary.
-        quoted: Quotations of a user message: another author's words, or code.
+    """One message by a role, or summary: its text without quotations, the time of its last message, and the `quoted`
+    words of another author, or code, in a user message.
     """
 
     text: str
@@ -185,14 +180,11 @@ class _Sentence:
 
 
 def extract_sentences(sources: Sequence[Source], length: int, *, named: bool = True) -> str:
-    """Return the sentences of the sources that name people, places, numbers and decisions, with their speakers.
+    """Return the sentences of the sources that name people, places, numbers and decisions, with their speakers if
+    `named`, in at most `length` characters.
 
     Sentences that tell nothing, as small talk and most questions, are left out even where there is room. Where none
     says much, the beginning of the sources is returned.
-
-    Args:
-        length: Maximum characters of all of them together.
-        named: True to name the speakers.
 
     >>> from datetime import datetime, timezone
     >>> at = datetime(2026, 11, 20, tzinfo=timezone.utc)
@@ -303,10 +295,8 @@ class Fold:
 
 
 def next_fold(chain: ContextChain, settings: SummarySettings) -> Fold | None:
-    """Return the next group of a chain to sum up; None where none is due.
-
-    The highest level goes first, and of messages the first `n_sum` count: a chain that is folded after each message and
-    one that is folded after many become the same.
+    """Return the next group of a chain to sum up, if any: the highest level first, and of messages the first `n_sum`,
+    so that a chain becomes the same whether it is folded after each message or after many.
     """
     top = [entry for entry in chain.entries if _number(entry) >= settings.max_sum_lvl]
     if len(top) >= settings.sum_window:

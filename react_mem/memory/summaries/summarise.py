@@ -60,7 +60,12 @@ def read_summary(answer: str) -> str:
     text = answer.encode("utf-8", "replace").decode().replace("\x00", "")
     text = _FENCE.sub("", _OPEN_THOUGHTS.sub("", _THOUGHTS.sub("", text))).strip()
     if text.startswith("{"):
-        text = _from_json(text)
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return ""
+        summary = value.get("summary") if isinstance(value, dict) else None
+        text = summary if isinstance(summary, str) else ""
     text = _LABEL.sub("", _EMPHASIS.sub("", _TAG.sub("", text)))
     lines = [_MARKS.sub("", line).strip() for line in text.splitlines()]
     said = [line for line in lines if any(map(str.isalnum, line))]
@@ -84,15 +89,6 @@ def objection(summary: str, told: Told) -> str:
     if _REFUSES.search(summary) and told.share(summary) < _MAX_DECLINING:
         return "the model declined"
     return ""
-
-
-def _from_json(text: str) -> str:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return ""
-    summary = value.get("summary") if isinstance(value, dict) else None
-    return summary if isinstance(summary, str) else ""
 
 
 # Coherence of a summary with its sources: names and numbers that it lost, and those that it invented.
@@ -123,10 +119,7 @@ class Coherence:
 
 
 def compare(summary: str, sources: Sequence[Source], length: int, known: Sequence[Source] = ()) -> Coherence:
-    """Compare a summary with its sources.
-
-    Args:
-        known: Further sources that it may draw on, such as the summary before it.
+    """Compare a summary with its sources; it may draw on further, `known` ones, such as the summary before it.
 
     >>> from datetime import UTC, datetime
     >>> said = [Source("We meet Lan in Hue at 7:30.", datetime(2026, 11, 20, tzinfo=UTC), "user")]
@@ -161,13 +154,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SummaryTask:
-    """One summary to make.
-
-    Args:
-        before: The summary before it, to go on from; None where there is none.
-        master: The master so far, where it is to be brought up to date.
-        covers: Number of messages covered.
-    """
+    """One summary of so many messages to make: it goes on from the summary `before`, or updates the `master`."""
 
     level: SummaryLevel
     sources: Sequence[Source]
@@ -180,14 +167,9 @@ class SummaryTask:
         """Sources that the summary has to cover."""
         return [*([self.master] if self.master else []), *self.sources]
 
-    @property
-    def around(self) -> list[Source]:
-        """Earlier summary that this one may continue."""
-        return [self.before] if self.before else []
-
     def evidence(self) -> Told:
         """Return the evidence for the sentences of the summary."""
-        known = [*self.around, *self.told]
+        known = [*([self.before] if self.before else []), *self.told]
         return Told([f"{source.role}: {source.whole}" for source in known], [source.at for source in known])
 
 
@@ -202,11 +184,10 @@ class Made:
 
 
 class Summariser:
-    """Maker of summaries. It is built once and used for every turn; building reads files, so not on an event loop.
+    """Maker of summaries by chat models, each asked where those before it fail; without any, sentences are chosen.
 
-    Args:
-        models: The chat models to ask, each where those before it fail; without any, sentences are chosen. They are not
-            changed; for these calls their retries and their streaming are off.
+    The models are not changed; for these calls their retries and their streaming are off. Building reads files, so not
+    on an event loop.
     """
 
     def __init__(self, models: Sequence[BaseChatModel] = ()) -> None:
@@ -264,7 +245,12 @@ class Summarising:
         redone = False
         if found.fails and self.settings.check_coherence:
             try:
-                again = await self._answer(model, task, [*prompt, AIMessage(text), self._complaint(found)])
+                problems = {"It has what they do not": found.invented, "It lacks what they have": found.lost}
+                told = " ".join(f"{what}: {', '.join(of[:_MAX_COMPLAINT])}." for what, of in problems.items() if of)
+                wish = self.summariser.prompts["summary_again"].format(
+                    complaint=fence(told), length=self.settings.summary_length
+                )
+                again = await self._answer(model, task, [*prompt, AIMessage(text), HumanMessage(wish)])
             except ExtractionError as error:
                 log.warning("a summary could not be made once more, the first one is kept: %s", error)
             else:
@@ -279,11 +265,7 @@ class Summarising:
         return text
 
     async def _answer(self, model: BaseChatModel, task: SummaryTask, prompt: Sequence[BaseMessage]) -> str:
-        """Return the summary in a model's answer to a prompt, within the length.
-
-        Raises:
-            ExtractionError: If the model fails, or its answer is not a summary.
-        """
+        """Return the summary in a model's answer to a prompt, within the length; `ExtractionError` if it fails."""
         self._calls += 1
         length = self.settings.summary_length
         answer = await say(
@@ -305,13 +287,14 @@ class Summarising:
 
     async def _compared(self, text: str, task: SummaryTask) -> Coherence:
         # the words of a long conversation take a while to compare
-        return await asyncio.to_thread(compare, text, task.told, self.settings.summary_length, task.around)
+        before = [task.before] if task.before else []
+        return await asyncio.to_thread(compare, text, task.told, self.settings.summary_length, before)
 
     def _prompt(self, task: SummaryTask) -> list[BaseMessage]:
         name = {"1": "summary_level1", MASTER: "summary_master"}.get(task.level, "summary_higher")
         length = self.settings.summary_length
         blocks = [
-            *([rendered("before", task.around)] if task.before else []),
+            *([rendered("before", [task.before])] if task.before else []),
             *([rendered("master", [task.master])] if task.master else []),
             rendered("conversation" if task.level == "1" else "summaries", task.sources),
         ]
@@ -320,19 +303,9 @@ class Summarising:
             HumanMessage("\n".join(blocks)),
         ]
 
-    def _complaint(self, found: Coherence) -> HumanMessage:
-        problems = {"It has what they do not": found.invented, "It lacks what they have": found.lost}
-        complaint = " ".join(f"{what}: {', '.join(of[:_MAX_COMPLAINT])}." for what, of in problems.items() if of)
-        again = self.summariser.prompts["summary_again"]
-        return HumanMessage(again.format(complaint=fence(complaint), length=self.settings.summary_length))
-
 
 def _held(text: str, task: SummaryTask) -> str:
-    """Return a summary without its unsupported sentences.
-
-    Raises:
-        InvalidOutput: If those are more than half of it.
-    """
+    """Return a summary without its unsupported sentences; `InvalidOutput` if those are more than half of it."""
     held = task.evidence().held(text)
     if len(held) < _MIN_HELD * len(text):
         raise InvalidOutput("the answer is not about what it was to sum up", raw=text)

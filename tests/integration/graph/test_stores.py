@@ -11,14 +11,11 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
-from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Level
 from react_mem.memory.retrieval.last_known import note_alike, note_new_alike
-from react_mem.memory.retrieval.stock_recall import StockScale
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.write.turns import Turns
 from tests.support.linking import assert_whole, documents, links, record, store_records
 from tests.support.stores import STORES, open_any_store
@@ -166,49 +163,3 @@ async def settled(store: BaseStore) -> None:
     if isinstance(store, MemoryStore):
         await MemoryFacade(store).semantic.search("anything", user_id="nobody")
         await store.scale.settle()
-
-
-class TestArm:
-    """Reading with the arm of the graph."""
-
-    async def filled(self, store: BaseStore) -> None:
-        tea = record("fact", "tea", text="User drinks green tea every day")
-        shop = record("fact", "shop", "tea", text="The shop in the harbour opens at nine")
-        over = record("fact", "over", "tea", text="The old shop is closed", current=False)
-        other = record("fact", "car", text="User drives a red car")
-        for one in (tea, shop, over, other):
-            await MemoryFacade(store).semantic.write(self.event(one.to_value()))
-
-    def event(self, data: dict[str, Any]) -> MemoryWriteEvent:
-        return MemoryWriteEvent(**OWNER, scope=MemoryScope.SEMANTIC, data=data)
-
-    def query(self, **extra: Any) -> MemoryQuery:
-        return MemoryQuery(**OWNER, scopes=[MemoryScope.SEMANTIC], query="Who drinks green tea?", extra=extra)
-
-    async def test_what_is_linked_with_what_was_found_is_found_too(self, memory_store: MemoryStore) -> None:
-        await self.filled(memory_store)
-        plain = await MemoryFacade(memory_store).read(self.query())
-        assert [item.id for item in plain] == ["tea"]
-        by_links = MemoryFacade(memory_store, MemoryPolicy(recall={"links": True}))
-        found = await by_links.read(self.query())
-        assert [item.id for item in found] == ["tea", "shop"]
-        [tea, shop] = found
-        assert tea.score == pytest.approx((plain[0].score or 0) + tea.arms[Arm.GRAPH])
-        assert (shop.score or 0) >= shop.arms[Arm.GRAPH] > 0
-        assert shop.payload["text"] == "The shop in the harbour opens at nine"
-        assert shop.fragments[0].content == shop.payload["text"]
-        # what the caller has already stays out
-        assert [item.id for item in await by_links.read(self.query(seen=["shop"]))] == ["tea"]
-
-    async def test_without_links_nothing_changes(self, store: BaseStore) -> None:
-        await MemoryFacade(store).semantic.add(["User drinks green tea"], **OWNER)
-        await settled(store)
-        await MemoryFacade(store).read(self.query())
-        for scale in kept_with(store, StockScale).values():
-            await scale.settle()  # what cosines mean is measured behind the first question
-        plain = await MemoryFacade(store).read(self.query())
-        by_links = await MemoryFacade(store, MemoryPolicy(recall={"links": True})).read(self.query())
-        assert [(item.id, item.score) for item in by_links] == [(item.id, item.score) for item in plain]
-        assert len(plain) == 1
-        nobody = self.query().model_copy(update={"user_id": "bob"})
-        assert await MemoryFacade(store, MemoryPolicy(recall={"links": True})).read(nobody) == []

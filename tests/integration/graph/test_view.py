@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.graph.export import to_html
 from react_mem.memory.model.records import Level
-from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.retrieval.graph_reading import MemoryGraph, to_html
 from tests.support.browser import browser_path
 from tests.support.linking import record, store_records
 

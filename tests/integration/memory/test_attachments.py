@@ -16,13 +16,13 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.adapters import with_vector_index
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.export import to_json
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import ATTACHMENTS, attachments_namespace
 from react_mem.memory.model.operations import Extraction, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.divided_store import DividedStore
+from react_mem.memory.retrieval.graph_reading import to_json
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES, MAX_ATTACHMENT, Attachment, limit_of, refs_in, sizes
 from react_mem.memory.store.owned import everything
 from react_mem.memory.summaries.sources import MAX_WAITING

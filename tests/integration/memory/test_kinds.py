@@ -10,7 +10,6 @@ import pytest
 from react_mem.agents.terminal.memory import rank
 from react_mem.memory.context.memories import render_memories
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.export import name_of
 from react_mem.memory.graph.links import Direction, LinkKind
 from react_mem.memory.merging.concepts.concept_store import refresh_concepts
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
@@ -20,6 +19,7 @@ from react_mem.memory.model.records import Record
 from react_mem.memory.reflect.consolidation import Consolidation
 from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.skills.learner import Learning
+from react_mem.memory.retrieval.graph_reading import name_of
 from tests.integration.memory.test_rights import lines, say
 from tests.integration.memory.test_scopes import fill
 

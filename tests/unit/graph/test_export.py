@@ -8,8 +8,7 @@ import re
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.graph.export import Graph, to_html, to_json
-from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.retrieval.graph_reading import Graph, MemoryGraph, to_html, to_json
 from tests.support.linking import record, store_records
 
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror=alert(2)> & "quoted" \u2028 \x00\x0b \ud800 tiếng Việt'

@@ -210,7 +210,7 @@ def test_no_other_module_has_a_fence_of_its_own() -> None:
     # a web page escapes for browsers, an export for readers of Markdown; quotations are marks of a language
     assert found == {
         "memory/llm/answers.py",
-        "memory/graph/export.py",
+        "memory/retrieval/graph_reading.py",
         "memory/language/shown_parts.py",
         "memory/rights/readable_export.py",
         "memory/summaries/sources.py",

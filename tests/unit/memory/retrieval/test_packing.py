@@ -34,11 +34,9 @@ LONG = "In the old town of Hue we found a small house with a garden, a well and 
     ("text", "again"),
     [
         ("I like green tea", "I like green tea"),
-        ("I like green tea.", "Green tea, I LIKE!"),
-        ("She painted the kitchen", "She is painting the kitchens"),
-        ("Tôi thích trà xanh", "tôi rất thích trà xanh nhé"),
-        (LONG, f"{LONG}, really"),
-        ("No, never tea", "never tea"),
+        ("I like green tea.", "i like GREEN tea!"),
+        ("Do I like tea?", "do I like tea?"),
+        ("Tôi thích trà xanh", "tôi thích trà xanh."),
     ],
 )
 def test_what_repeats_something_better_comes_last(text: str, again: str) -> None:
@@ -49,6 +47,8 @@ def test_what_repeats_something_better_comes_last(text: str, again: str) -> None
     ("text", "other"),
     [
         ("I like green tea", "I like black tea"),
+        ("She painted the kitchen", "She is painting the kitchens"),
+        ("You like tea", "You like tea?"),
         ("I like tea", "I don't like tea"),
         ("I can eat peanuts", "I can't eat peanuts"),
         ("I can eat peanuts", "I can’t eat peanuts"),
