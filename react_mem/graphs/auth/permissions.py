@@ -104,6 +104,11 @@ METRICS_PATH = "/memory/metrics"
 METRICS_TOKEN_ENV = "METRICS_TOKEN"  # noqa: S105 - the name of a setting
 
 
+def administrators(environ: Mapping[str, str] = os.environ) -> frozenset[str]:
+    """Return the identities of the administrators, from `AUTH_ADMINS`."""
+    return frozenset(filter(None, (name.strip() for name in environ.get("AUTH_ADMINS", "").split(","))))
+
+
 def bearer_token(authorization: str | None) -> str:
     """Return the bearer token of an `Authorization` header; 401 without one."""
     scheme, _, token = (authorization or "").partition(" ")
