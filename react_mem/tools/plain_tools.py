@@ -35,6 +35,11 @@ _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Mod: operator.mod,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Number], Number]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+_FAILURES: dict[type[Exception], str] = {
+    ZeroDivisionError: "division by zero",
+    OverflowError: "the result is too large",
+    RecursionError: "the expression is nested too deeply",
+}
 # People's signs for the parser's ones.
 _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "–": "-", "^": "**"})
 
@@ -47,13 +52,11 @@ def calculator(expression: str) -> str:
         expression: The expression.
     """
     try:
-        return _written(_value(_parsed(expression)))
-    except ZeroDivisionError:
-        raise ToolException("division by zero") from None
-    except OverflowError:
-        raise ToolException("the result is too large") from None
-    except RecursionError:
-        raise ToolException("the expression is nested too deeply") from None
+        value = _value(_parsed(expression))
+    except tuple(_FAILURES) as error:
+        raise ToolException(_FAILURES[type(error)]) from None
+    # a double holds fifteen significant digits exactly
+    return str(value) if isinstance(value, int) else f"{value:.15g}"
 
 
 def _parsed(expression: str) -> ast.expr:
@@ -82,11 +85,8 @@ def _value(node: ast.expr) -> Number:
 
 def _power(base: Number, exponent: Number) -> Number:
     # Checked before it is computed: 9**9**9 would never end.
-    if (
-        isinstance(base, int)
-        and isinstance(exponent, int)
-        and base.bit_length() * abs(exponent) > MAX_BITS + abs(exponent)
-    ):
+    whole = isinstance(base, int) and isinstance(exponent, int)
+    if whole and int(base).bit_length() * abs(exponent) > MAX_BITS + abs(exponent):
         raise OverflowError
     value = base**exponent
     if isinstance(value, complex):
@@ -95,21 +95,9 @@ def _power(base: Number, exponent: Number) -> Number:
 
 
 def _bounded(value: Number) -> Number:
-    if isinstance(value, int) and value.bit_length() > MAX_BITS:
-        raise OverflowError
-    if not isinstance(value, int) and not math.isfinite(value):
+    if value.bit_length() > MAX_BITS if isinstance(value, int) else not math.isfinite(value):
         raise OverflowError
     return value
-
-
-def _written(value: Number) -> str:
-    """Return a number as people write it.
-
-    >>> _written(0.1 + 0.2), _written(6 / 2)
-    ('0.3', '3')
-    """
-    # A double holds fifteen significant digits exactly.
-    return str(value) if isinstance(value, int) else f"{value:.15g}"
 
 
 # The current time.
