@@ -62,10 +62,9 @@ def _tell(request: ToolCallRequest, messages: Sequence[ToolMessage]) -> None:
 
 
 def after_tools(agent: ResolvedAgent, end: str) -> Callable[[AgentState], str]:
-    """Return the edge behind the tools: to `end` if the turn is answered, else to the model.
+    """Return the edge behind the tools: to the model, or to `end` once the turn is answered.
 
-    A turn is answered when all tools of the last call are `return_direct`, or the model filled the agent's schema
-    beside its calls.
+    It is when all tools of the last call are `return_direct`, or the model filled the agent's schema beside its calls.
     """
     direct = {tool.name for tool in agent.tools if tool.return_direct}
 

@@ -140,7 +140,7 @@ async def asked_aside(
     block = render_memories(memories, agent.config.policy(flow_id).context.memory_tokens)
     if block.entries:
         instructions.append(load_prompt("memories").format(memories=block.briefing).strip())
-    call = ModelCall(agent, chosen.model, runtime.stream_writer, tags=["nostream"], purpose=purpose)
+    call = ModelCall(agent=agent, own=chosen.model, writer=runtime.stream_writer, tags=("nostream",), purpose=purpose)
     response, _ = await call.answer([SystemMessage("\n\n".join(instructions)), *messages])
     return response
 

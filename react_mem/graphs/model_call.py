@@ -20,7 +20,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from langchain.agents.structured_output import (
@@ -70,41 +70,33 @@ class _Failed:
     streamed: str | None = None
 
 
+@dataclass(kw_only=True)
 class ModelCall:
     """One call of the model that should answer (`own`), or of what stands in for it.
 
     `bind` gives a model its tools and its schema; `quotable` is true if an answer in words will do, such as a quote.
     """
 
-    def __init__(
-        self,
-        agent: ResolvedAgent,
-        own: NamedModel,
-        writer: StreamWriter,
-        *,
-        thread: Sequence[AnyMessage] = (),
-        bind: Bind = lambda model: model,
-        quotable: bool = True,
-        tags: Sequence[str] = (),
-        purpose: str = "answer",
-    ) -> None:
-        self._agent = agent
-        self._own = own
-        self._writer = writer
-        self._bind = bind
-        self._tags = list(tags)
-        self._purpose = purpose
-        self._quotes = agent.quotes if quotable else None
-        self._stand_ins = [model for model in agent.fallback if model.name != own.name]
-        answers = (message for message in reversed(current_turn(thread)) if isinstance(message, AIMessage))
+    agent: ResolvedAgent
+    own: NamedModel
+    writer: StreamWriter
+    thread: Sequence[AnyMessage] = ()
+    bind: Bind = lambda model: model
+    quotable: bool = True
+    tags: tuple[str, ...] = ()
+    purpose: str = "answer"
+    _failed: list[_Failed] = field(default_factory=list, init=False)
+    _told: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._quotes = self.agent.quotes if self.quotable else None
+        self._stand_ins = [model for model in self.agent.fallback if model.name != self.own.name]
+        answers = (message for message in reversed(current_turn(self.thread)) if isinstance(message, AIMessage))
         self._stood_in: str | None = next((one.additional_kwargs.get(ANSWERED_BY) for one in answers), None)
-        self._failed: list[_Failed] = []
-        self._told = 0
 
     async def answer(self, prompt: Sequence[BaseMessage]) -> tuple[AIMessage, BaseChatModel]:
         """Ask until a model answers; return the answer and its model. Raises `ModelCallError` if nothing answers."""
-        resting: list[NamedModel] = []
-        for model in self._candidates(resting):
+        for model in self._candidates():
             message = await self._attempt(model, prompt)
             if message is not None:
                 return message, model.model
@@ -112,16 +104,17 @@ class ModelCall:
         first = next(failed.error for failed in self._failed if failed.error)
         raise ModelCallError(" ".join(reasons.values())) from first
 
-    def _candidates(self, resting: list[NamedModel]) -> Iterator[NamedModel]:
+    def _candidates(self) -> Iterator[NamedModel]:
         """Yield the models to ask, one after the other, as long as the last has failed."""
-        for model in (self._own, *self._stand_ins):
-            if self._agent.health.admits(model.name):
+        resting: list[NamedModel] = []
+        for model in (self.own, *self._stand_ins):
+            if self.agent.health.admits(model.name):
                 yield model
             else:
                 resting.append(model)
-                if failure := self._agent.health.last_failure(model.name):
+                if failure := self.agent.health.last_failure(model.name):
                     self._failed.append(_Failed(model, failure))
-        out_of_order = any(failed.model is self._own and failed.failure.passes for failed in self._failed)
+        out_of_order = any(failed.model is self.own and failed.failure.passes for failed in self._failed)
         if self._quotes is not None and out_of_order:
             yield self._quotes
         # nothing else is left: better to wait for a model that has failed than to fail without asking
@@ -131,17 +124,17 @@ class ModelCall:
         self._tell(model)
         started = time.monotonic()
         heard = None
-        config = merge_configs(get_config(), {"tags": self._tags})
+        config = merge_configs(get_config(), {"tags": [*self.tags]})
         # nobody is asked instead of a model that is alone, however late it is
         is_alone = not self._stand_ins and self._quotes is None
-        patience = None if is_alone else self._agent.config.models.fallback_after
+        patience = None if is_alone else self.agent.config.models.fallback_after
         try:
-            with telemetry.model_call(self._purpose, model.model) as call:
+            with telemetry.model_call(self.purpose, model.model) as call:
                 async with asyncio.timeout(patience) as limit:
                     if patience is not None:
                         heard = _TokenWatch(limit, patience)
                         config = merge_configs(config, {"callbacks": [heard]})
-                    message = await _asked(self._bind(model.model), prompt, config)
+                    message = await _asked(self.bind(model.model), prompt, config)
                 call.answered(message)
         except GraphBubbleUp:
             raise
@@ -149,13 +142,13 @@ class ModelCall:
             failure = explain_model_error(error, model.name)
             if is_alone:
                 raise ModelCallError(failure.message) from error
-            self._agent.health.failed(model.name, failure, time.monotonic() - started)
+            self.agent.health.failed(model.name, failure, time.monotonic() - started)
             self._failed.append(_Failed(model, failure, error, heard.message_id if heard else None))
             return None
-        if self._agent.health.answered(model.name):
+        if self.agent.health.answered(model.name):
             told = f"The model {model.name!r} answers again."
-            events.tell(self._writer, "model", status="ok", message=told, model=model.name)
-        if model is self._own:
+            events.tell(self.writer, "model", status="ok", message=told, model=model.name)
+        if model is self.own:
             return message
         marks = {ANSWERED_BY: model.name, **({NOTICE: True} if model is self._quotes else {})}
         return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **marks}})
@@ -173,12 +166,12 @@ class ModelCall:
                 level = logging.WARNING if failed.failure.passes or failed.failure.of_the_request else logging.ERROR
                 log.log(level, "%s", message)
             else:
-                left = self._agent.health.seconds_left(failed.model.name)
+                left = self.agent.health.seconds_left(failed.model.name)
                 message = f"{message} The next attempt is in {left:.0f} seconds."
             details = {"model": failed.model.name, "instead": instead.name, "kind": failed.failure.kind}
             if failed.streamed:
                 details["replaces"] = failed.streamed
-            events.tell(self._writer, "model", status="degraded", message=message, **details)
+            events.tell(self.writer, "model", status="degraded", message=message, **details)
         self._told = len(self._failed)
 
 

@@ -120,9 +120,9 @@ class Reason:
         composed = self._compose(state, chosen.instructions)
         prompt = paired_calls([_sendable(message) for message in composed])
         call = ModelCall(
-            self._agent,
-            chosen.model,
-            runtime.stream_writer,
+            agent=self._agent,
+            own=chosen.model,
+            writer=runtime.stream_writer,
             thread=state["messages"],
             bind=self._binding(tuple(self._offer(state))),
             quotable=self._agent.response_format is None,

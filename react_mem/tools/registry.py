@@ -19,11 +19,7 @@ from react_mem.memory import MemoryPolicy
 
 
 class GovernedTool(StructuredTool):
-    """A tool with the agent's memory policy in every call, hidden from the model.
-
-    Args:
-        policy: The policy; the defaults until an agent sets its own.
-    """
+    """A tool with the agent's memory policy in every call, hidden from the model: the defaults until an agent sets it."""
 
     policy: MemoryPolicy = MemoryPolicy.model_validate({})
 

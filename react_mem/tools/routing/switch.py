@@ -133,13 +133,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Offer:
-    """Choice of a turn's tools and layers of memory.
+    """Choice of a turn: the offered `tools`, the most likely first (None: all), and of these the needed ones (`picked`).
 
-    Args:
-        tools: Names of the offered tools, the most likely first; None for all tools.
-        picked: The needed ones, as far as that is clear.
-        layers: The needed layers of memory; empty if none stands out.
-        snapshot: True if the model says that the request closes or decides something.
+    `layers` of memory are empty if none stands out; `snapshot` marks a request that closes or decides something.
     """
 
     tools: tuple[str, ...] | None

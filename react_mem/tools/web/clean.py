@@ -115,6 +115,11 @@ def without_markup(text: str) -> str:
     if _MARKUP.search(text):
         tree = _parsed(text)
         return "" if tree is None else _plain(tree)
+    return without_entities(text)
+
+
+def without_entities(text: str) -> str:
+    """Return a text with the characters that its entities stand for; in `?a=1&copy=2` there is none."""
     return _ENTITY.sub(lambda found: unescape(found[0]), text)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from react_mem.memory import telemetry
 from react_mem.memory.context import WebPage
-from react_mem.tools.web.clean import MAX_TEXT_CHARS, MAX_TITLE_CHARS, Article, is_copy, relevant
+from react_mem.tools.web.clean import MAX_TEXT_CHARS, MAX_TITLE_CHARS, Article, is_copy, relevant, without_entities
 from react_mem.tools.web.cleaner import CleanerStopped, PageCleaner
 from react_mem.tools.web.engines import Attempt, WebHit
 from react_mem.tools.web.fetch import PageFetcher
@@ -30,7 +30,7 @@ whole process.
 """
 
 _MAX_KEY_CHARS = 100
-_MAY_BE_MARKUP = re.compile(r"<[A-Za-z/!?]|&[#A-Za-z]")
+_MAY_BE_MARKUP = re.compile(r"<[A-Za-z/!?]")
 
 
 class PageReader:
@@ -91,10 +91,11 @@ class PageReader:
     async def _snippet(self, attempt: Attempt, text: str) -> str:
         """Return an engine's or retriever's text without its markup; empty where that cannot be taken out."""
         if not _MAY_BE_MARKUP.search(text):
-            return text
-        left = attempt.left()
+            return without_entities(text)
+        # the other half is for the page
+        seconds = attempt.left() / 2
         try:
-            return str((await _in_thread(lambda: _cleaner().clean(text, left, snippet=True))).text)
+            return str((await _in_thread(lambda: _cleaner().clean(text, seconds, snippet=True))).text)
         except (CleanerStopped, MissingPackage, TimeoutError) as error:
             attempt.missing["pages"] = str(error) or "it took too long to read them"
             return ""
