@@ -19,7 +19,7 @@ from react_mem.memory import MemoryPolicy
 
 
 class GovernedTool(StructuredTool):
-    """A tool with the agent's memory policy in every call, hidden from the model: the defaults until an agent sets it."""
+    """A tool with the agent's memory policy in every call, hidden from the model: at first the defaults."""
 
     policy: MemoryPolicy = MemoryPolicy.model_validate({})
 

@@ -133,7 +133,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Offer:
-    """Choice of a turn: the offered `tools`, the most likely first (None: all), and of these the needed ones (`picked`).
+    """Choice of a turn: the offered `tools`, the most likely first (None: all), and the needed ones (`picked`).
 
     `layers` of memory are empty if none stands out; `snapshot` marks a request that closes or decides something.
     """
