@@ -102,8 +102,6 @@ def _differs(assistant: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
     return own != told or any(dict(one) != dict(meant) for one in chosen if one)
 
 
-# `GET /memory/metrics`: what this server has measured, for Prometheus.
-
 router = APIRouter(tags=["Monitoring"])
 
 # At import, where a server expects slow work, and before the first turn.

@@ -71,9 +71,6 @@ log = logging.getLogger(__name__)
 _PRIVACY_UNKNOWN = "memory cannot be read, so nobody knows what is private in the question"
 
 
-# Task of a turn in an agent's graph, on by the policy's `tasks.enabled`: its planner, and its place in the prompt.
-
-
 def tasks_of(agent: ResolvedAgent) -> TurnTasks | None:
     """Return the tasks of an agent's turns; None with the policy's tasks off."""
     policy = agent.config.memory

@@ -304,8 +304,6 @@ def _reply(call: Any, text: str, *, failed: bool = False) -> ToolMessage:
     return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error" if failed else "success")
 
 
-# An answer whose tool calls its client cannot make a message of.
-
 _UNKNOWN = "unknown_tool"
 """Placeholder for the name, which the error does not tell: providers refuse a call without one when it is sent back."""
 

@@ -266,9 +266,6 @@ def _check_messages(schema: type, hint: Any) -> None:
             )
 
 
-# Types that a graph keeps in its threads: a strict checkpointer builds no others from what is stored.
-
-
 def strict_for(checkpointer: Checkpointer, annotations: Iterable[Any]) -> Checkpointer:
     """Return a checkpointer that also builds the types in the annotations of a graph's state."""
     if not isinstance(checkpointer, BaseCheckpointSaver):

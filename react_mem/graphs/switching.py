@@ -315,9 +315,6 @@ def _found(messages: Sequence[AnyMessage]) -> list[str]:
     return names
 
 
-# State of tool selection in a turn; private to the managers that use it.
-
-
 class SwitchState(AgentState):
     """The state with a choice of tools: `selected_tools` is None for all, and `likely_tools` may run ahead.
 

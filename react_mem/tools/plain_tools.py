@@ -16,8 +16,6 @@ from langgraph.prebuilt import ToolRuntime
 
 from react_mem.tools.registry import valid_names
 
-# Arithmetic, without running code.
-
 Number = int | float
 
 MAX_CHARS = 500
@@ -100,9 +98,6 @@ def _bounded(value: Number) -> Number:
     return value
 
 
-# The current time.
-
-
 @tool
 def current_time(timezone: str = "UTC") -> str:
     """Return the current date, time and day of the week.
@@ -121,9 +116,6 @@ def current_time(timezone: str = "UTC") -> str:
     return datetime.now(zone).strftime(f"%Y-%m-%d %H:%M:%S {timezone} (%A)")
 
 
-# Tool by which an agent ends a conversation.
-
-
 @tool
 def end_conversation() -> str:
     """End this conversation with this answer: when the user says goodbye, or what they came for is done.
@@ -133,8 +125,6 @@ def end_conversation() -> str:
     # storing the turn with this step ends the conversation
     return "The conversation ends with this answer."
 
-
-# Tools for an agent's working memory within a turn: make room, and look at an older step again.
 
 _WHOLE = "Nothing is compressed: every step stands in the conversation, whole."
 

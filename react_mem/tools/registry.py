@@ -15,8 +15,6 @@ from langchain_core.tools.base import create_schema_from_function
 from react_mem.errors import ToolConfigError
 from react_mem.memory import MemoryPolicy
 
-# Tools that follow the memory policy of the agent that has them.
-
 
 class GovernedTool(StructuredTool):
     """A tool with the agent's memory policy in every call, hidden from the model: at first the defaults."""
@@ -42,9 +40,6 @@ def governed(function: Callable[..., Awaitable[Any]], *, artifact: bool = False)
 def under_policy(tool: BaseTool, policy: MemoryPolicy) -> BaseTool:
     """Return a tool under an agent's policy; a tool without a policy unchanged."""
     return tool.model_copy(update={"policy": policy}) if isinstance(tool, GovernedTool) else tool
-
-
-# Suggestions for misspelt names in error messages.
 
 
 def valid_names(name: str, valid: Iterable[str], elsewhere: Mapping[str, str] | None = None) -> str:

@@ -25,8 +25,6 @@ from react_mem.errors import ServerAuthError
 from react_mem.graphs.auth.permissions import administrators, bearer_token, caller, default_deny, scraper, unauthorized
 from react_mem.server_exposure import is_loopback
 
-# Settings of the authentication by signed tokens, from the environment.
-
 JWKS_URL_ENV = "AUTH_JWT_JWKS_URL"
 SECRET_ENV = "AUTH_JWT_SECRET"  # noqa: S105 - the name of a setting
 ISSUER_ENV = "AUTH_JWT_ISSUER"

@@ -98,8 +98,6 @@ def _owned(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.FilterType:
     return owner
 
 
-# Identity of an authenticated caller: checked once, before anything is done in their name.
-
 METRICS_PATH = "/memory/metrics"
 METRICS_TOKEN_ENV = "METRICS_TOKEN"  # noqa: S105 - the name of a setting
 

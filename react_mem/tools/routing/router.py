@@ -131,8 +131,6 @@ def _units(vectors: Sequence[Any]) -> Vectors:
     return found / np.where(lengths == 0, 1.0, lengths)
 
 
-# Requests and routes compared by their words.
-
 _K1 = 0.8
 _B = 0.4
 """Parameters of BM25, chosen with `benchmarks.routing`: descriptions are short, so that term frequency and length say
@@ -235,8 +233,6 @@ class Router:
     def _sorted(self, scores: Sequence[float]) -> list[tuple[Route, float]]:
         return sorted(zip(self._tools, scores, strict=False), key=lambda pair: -pair[1])
 
-
-# Relations between tools: declared ones, and successions in a user's own experience.
 
 MIN_FOLLOWED = 2
 """Minimal count of a succession; once may be chance."""

@@ -24,8 +24,6 @@ from react_mem.prompts import load_prompt
 from react_mem.tools.routing.router import Follows, Ranking, Relations, Router, Suggestion, first_sentence
 from react_mem.tools.routing.routes import Route, SwitchSettings, tool_routes
 
-# The layers of memory as routes: which of them a request asks for.
-
 
 def layer_routes() -> list[Route]:
     """Return a route for each searched layer. Blocking the first time: it reads a file.
@@ -251,8 +249,6 @@ class Switch:
 def _unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
-
-# The tool by which an agent that is shown some of its tools finds the others.
 
 FIND_TOOLS = "find_tools"
 FOUND = "found_tools"

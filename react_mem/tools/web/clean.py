@@ -183,8 +183,6 @@ def _flat(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-# The part of a page that has to do with a question.
-
 MAX_PAGE_CHARS = 2000
 """Characters of one page in the prompt: three pages are about 2,000 tokens."""
 

@@ -242,9 +242,6 @@ def _google_date(item: Mapping[str, Any]) -> str:
     return ""
 
 
-# State of one search.
-
-
 @dataclass
 class Attempt:
     """State of one search: its deadline by the event loop's clock, and the failures so far with their causes."""
@@ -258,8 +255,6 @@ class Attempt:
         """Return the remaining seconds."""
         return max(0.0, self.deadline - asyncio.get_running_loop().time())
 
-
-# Failover among search engines, each behind a circuit breaker.
 
 FAILURES = 3
 """Failures in a row that open the circuit. One is chance, and a second may be the same hiccup."""

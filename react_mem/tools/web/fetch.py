@@ -16,8 +16,6 @@ from charset_normalizer import from_bytes
 
 from react_mem.tools.web.network import CheckedBackend, Network, PageError, PageRefused
 
-# Decoding of a page, whatever encoding it declares.
-
 _DECLARED = re.compile(rb"""<(?:meta|\?xml)\b[^>]{0,300}?(?:charset|encoding)\s*=\s*["']?\s*([\w-]{2,40})""", re.I)
 
 _NAMES = """

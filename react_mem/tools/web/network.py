@@ -156,8 +156,6 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         return addresses
 
 
-# Addresses of pages: the cited form, and the common form of equal pages.
-
 MAX_URL_CHARS = 2000
 """Length that browsers and servers agree on; longer addresses are not cited."""
 

@@ -19,8 +19,6 @@ from typing import Literal
 
 from react_mem.memory.language import fold, index_terms, index_words, listed
 
-# Places of a person's name in a text.
-
 Kind = Literal["name", "email", "number", "id", "address"]
 
 

@@ -64,8 +64,6 @@ async def model_says_yes(
     return said.strip().strip(".!*\"'`").casefold() == "yes"
 
 
-# Web trigger: a decision by a question's words, without regard to case and diacritics.
-
 Decision = Literal["search", "ask", "no"]
 """Search; leave it to the model; or do not search, even if the model would."""
 
@@ -292,8 +290,6 @@ def shared_search(settings: WebSettings) -> WebSearch:
     """Return the search of this process for these settings, which shares its cache and circuit breakers."""
     return WebSearch(settings)
 
-
-# Web search as a tool, for agents that decide themselves to use it.
 
 _RESULT_TOKENS = 2500
 """Tokens of a result: the passages of three whole pages."""
