@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from langchain_core.messages import AIMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import TOOL_CALL_ERROR_TEMPLATE, ToolCallRequest
@@ -16,17 +15,12 @@ from langgraph.types import Command
 
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.graphs import events
-from react_mem.graphs.model_call import timed
 from react_mem.graphs.schemas import AgentState, current_turn
-from react_mem.graphs.switching import from_ahead
-from react_mem.memory import telemetry
-from react_mem.memory.context import from_tool, running_tool, without_secrets
+from react_mem.graphs.switching import from_ahead, measured, messages_in
+from react_mem.memory.context import without_secrets
 
 MAX_ERROR_CHARS = 4_000
 """Of the text of a tool's exception: what went wrong, not all that it was handed."""
-
-Result = ToolMessage | Command[Any] | list[ToolMessage | Command[Any]]
-"""Result of a tool: a message, changes of the state that hold one, or several of both."""
 
 
 def make_act(tools: Sequence[BaseTool]) -> ToolNode:
@@ -37,32 +31,14 @@ def make_act(tools: Sequence[BaseTool]) -> ToolNode:
         if ready is not None:
             _tell(request, [ready])
             return ready
-        # a model may call a tool that there is not by any text, which is no name to measure by
-        name = request.tool.name if request.tool is not None else "unknown"
-        started = time.perf_counter()
-        with telemetry.span("tool", tool=name) as measured, running_tool():
-            result: Result = from_tool(await execute(request), request.state)
-            messages = _messages(result)
-            if any(message.status == "error" for message in messages):
-                measured.set(error_type="ToolError")
-        timed(messages, time.perf_counter() - started)
-        _tell(request, messages)
+        result = await measured(request, execute)
+        _tell(request, messages_in(result))
         return _on_the_way(result)
 
     def failed(error: Exception) -> str:
         return TOOL_CALL_ERROR_TEMPLATE.format(error=without_secrets(repr(error)[:MAX_ERROR_CHARS]))
 
     return ToolNode(tools, name="act", handle_tool_errors=failed, awrap_tool_call=observe)
-
-
-def _messages(result: Result) -> list[ToolMessage]:
-    if isinstance(result, list):
-        return [message for part in result for message in _messages(part)]
-    if isinstance(result, ToolMessage):
-        return [result]
-    said = result.update.get("messages", []) if isinstance(result.update, dict) else []
-    messages = convert_to_messages(said if isinstance(said, list) else [said])
-    return [message for message in messages if isinstance(message, ToolMessage)]
 
 
 def _on_the_way(result: Any) -> Any:
@@ -86,10 +62,9 @@ def _tell(request: ToolCallRequest, messages: Sequence[ToolMessage]) -> None:
 
 
 def after_tools(agent: ResolvedAgent, end: str) -> Callable[[AgentState], str]:
-    """Return the edge behind the tools: to `end` if the turn is answered, else to the model.
+    """Return the edge behind the tools: to the model, or to `end` once the turn is answered.
 
-    A turn is answered when all tools of the last call are `return_direct`, or the model filled the agent's schema
-    beside its calls.
+    It is when all tools of the last call are `return_direct`, or the model filled the agent's schema beside its calls.
     """
     direct = {tool.name for tool in agent.tools if tool.return_direct}
 

@@ -27,12 +27,6 @@ from react_mem.memory.turns import cause_of, for_clients, trace_of
 _NAMES = "__react_mem_names"
 
 
-def note_names(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
-    """Make a graph record the names in the contexts of its runs; the graph is changed."""
-    own = type(graph)
-    graph.__class__ = type(f"_Noting{own.__name__}", (_NotingGraph, own), {})
-
-
 def refuse_chosen(config: RunnableConfig | None) -> None:
     """Refuse a run with an unknown name in its context, or a misspelt one in `configurable`: `ChoiceRefused`."""
     configurable = (config or {}).get("configurable") or {}
@@ -69,13 +63,12 @@ class _Noting(dict[str, Any]):
 
 log = logging.getLogger(__name__)
 
-_OF_THE_GRAPH = (GraphBubbleUp, GraphRecursionError)
-"""Errors of LangGraph itself within a node: interrupts, commands to a parent, and the limit of steps."""
-
 
 def guard_clients(graph: CompiledStateGraph[Any, Any, Any, Any]) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Change a graph so that only errors for clients leave its nodes and unknown choices are refused; return it."""
-    note_names(graph)
+    own = type(graph)
+    # it records the names in the contexts of its runs
+    graph.__class__ = type(f"_Noting{own.__name__}", (_NotingGraph, own), {})
     for node in graph.nodes.values():
         if node.node is not None:
             # with the edges that leave it, which are run as a part of it
@@ -88,7 +81,7 @@ def errors_for_clients() -> Iterator[None]:
     """Replace an exception by its form for clients, `RunFailed` where it is none of ours; the log keeps the cause."""
     try:
         yield
-    except _OF_THE_GRAPH:
+    except (GraphBubbleUp, GraphRecursionError):  # interrupts, commands to a parent, and the limit of steps
         raise
     except ReactMemError as error:
         told = for_clients(error)

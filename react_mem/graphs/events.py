@@ -34,7 +34,7 @@ from typing import Any, Literal
 
 from langgraph.types import StreamWriter
 
-from react_mem.memory.context import Assembled, Section
+from react_mem.memory.context import Assembled
 
 
 def tell(writer: StreamWriter, event: str, /, **fields: Any) -> None:
@@ -49,15 +49,11 @@ def action(writer: StreamWriter, call: dict[str, Any]) -> None:
 
 def context(writer: StreamWriter, assembled: Assembled, window: int) -> None:
     """Report the sections of the prompt with their tokens, their budgets and the items that did not fit."""
-    tell(
-        writer,
-        "context",
-        tokens=_named(assembled.tokens),
-        budget=_named(assembled.budget),
-        dropped=_named({section: number for section, number in assembled.dropped.items() if number}),
-        window=window,
-        cut=assembled.cut,
-    )
+    dropped = {section: number for section, number in assembled.dropped.items() if number}
+    numbers = {"tokens": assembled.tokens, "budget": assembled.budget, "dropped": dropped}
+    # plain strings: what a stream carries is JSON
+    named = {name: {str(section): number for section, number in of.items()} for name, of in numbers.items()}
+    tell(writer, "context", **named, window=window, cut=assembled.cut)
 
 
 def task(
@@ -65,8 +61,3 @@ def task(
 ) -> None:
     """Report the progress of the turn's task, or that it has no plan."""
     tell(writer, "task", status=status, message=message, **(graph or {"goal": "", "steps": []}))
-
-
-def _named(numbers: Mapping[Section, int]) -> dict[str, int]:
-    # plain strings: what a stream carries is JSON
-    return {str(section): number for section, number in numbers.items()}

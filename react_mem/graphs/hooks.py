@@ -6,7 +6,7 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar, get_type_hints
+from typing import Any, get_type_hints
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from langgraph.config import get_config
@@ -23,8 +23,6 @@ from react_mem.memory.runtime import Metering, Turns
 from react_mem.memory.turns import AgentMemory, Identity, TurnMemory, scrub
 from react_mem.prompts import load_prompt
 
-State = TypeVar("State", contravariant=True)
-
 
 @dataclass(frozen=True)
 class Remember:
@@ -35,17 +33,8 @@ class Remember:
     meta: dict[str, Any] = field(default_factory=dict)
 
 
-class RememberingNode(Protocol[State]):
-    """A node that receives memories."""
-
-    def __call__(
-        self, state: State, runtime: Runtime[Any], *, memories: list[MemoryResultItem]
-    ) -> Awaitable[dict[str, Any]]:
-        """Return the update of the state."""
-
-
 def with_memory(
-    node: RememberingNode[Any],
+    node: Callable[..., Awaitable[dict[str, Any]]],
     *,
     agent_id: str,
     flow_id: str | None = None,
@@ -92,7 +81,12 @@ def with_memory(
 
         async def keep(kept: Callable[[], Iterable[Remember]]) -> None:
             if (turns := memory.turns) is not None:
-                await memory.end(turns, _write(turns, kept, about))
+                await memory.end(turns, write_all(turns, kept))
+
+        async def write_all(turns: Turns, kept: Callable[[], Iterable[Remember]]) -> None:
+            for one in kept():
+                given = {"scope": one.scope, "data": one.data, "meta": one.meta}
+                await turns.memory.write(MemoryWriteEvent.model_validate(_whose(turns) | about | given))
 
         def step(result: dict[str, Any] | None, error: str = "") -> list[Remember]:
             taken = {
@@ -146,15 +140,9 @@ async def asked_aside(
     block = render_memories(memories, agent.config.policy(flow_id).context.memory_tokens)
     if block.entries:
         instructions.append(load_prompt("memories").format(memories=block.briefing).strip())
-    call = ModelCall(agent, chosen.model, runtime.stream_writer, tags=["nostream"], purpose=purpose)
+    call = ModelCall(agent=agent, own=chosen.model, writer=runtime.stream_writer, tags=("nostream",), purpose=purpose)
     response, _ = await call.answer([SystemMessage("\n\n".join(instructions)), *messages])
     return response
-
-
-async def _write(turns: Turns, kept: Callable[[], Iterable[Remember]], about: dict[str, str | None]) -> None:
-    for one in kept():
-        given = {"scope": one.scope, "data": one.data, "meta": one.meta}
-        await turns.memory.write(MemoryWriteEvent.model_validate(_whose(turns) | about | given))
 
 
 def _whose(who: Identity | Turns) -> dict[str, Any]:
@@ -167,9 +155,8 @@ def _last_message(state: Any) -> str:
 
 
 def _shown(result: dict[str, Any]) -> str:
-    parts = []
-    for name, value in result.items():
+    def said(value: Any) -> str:
         values = value if isinstance(value, list) else [value]
-        said = "; ".join(text_of(one) if isinstance(one, BaseMessage) else str(one) for one in values)
-        parts.append(f"{name}: {said}")
-    return "\n".join(parts)
+        return "; ".join(text_of(one) if isinstance(one, BaseMessage) else str(one) for one in values)
+
+    return "\n".join(f"{name}: {said(value)}" for name, value in result.items())

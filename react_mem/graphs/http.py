@@ -7,16 +7,13 @@ such as the models of a request, is in the modules of the routes.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import importlib
 import json
 import logging
 import math
 import os
-import pickle
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid5
@@ -50,6 +47,7 @@ with of_extra("server"):
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import JSONResponse
 
+from react_mem.graphs.auth.permissions import METRICS_PATH, METRICS_TOKEN_ENV, scraper
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
 from react_mem.graphs.mcp_route import clients_memory
@@ -99,17 +97,10 @@ async def warn_of_changed_assistants(environ: Mapping[str, str] = os.environ) ->
 def _differs(assistant: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
     """Return true if an assistant has more than it was given; the server writes a context into the configuration."""
     own, told = dict(assistant.get("config") or {}), dict(given)
-    context = assistant.get("context") or {}
-    settings = own.pop("configurable", None) or {}
-    return own != {k: v for k, v in told.items() if k != "configurable"} or any(
-        dict(one) != dict(told.get("configurable") or {}) for one in (settings, context) if one
-    )
+    chosen = own.pop("configurable", None), assistant.get("context")
+    meant = told.pop("configurable", None) or {}
+    return own != told or any(dict(one) != dict(meant) for one in chosen if one)
 
-
-# `GET /memory/metrics`: what this server has measured, for Prometheus.
-
-TOKEN_VARIABLE = "METRICS_TOKEN"  # noqa: S105 - the name of a setting
-"""The environment variable with the token of a reader; unset, anybody who can reach the metrics may read them."""
 
 router = APIRouter(tags=["Monitoring"])
 
@@ -118,59 +109,40 @@ start_counting()
 
 
 @router.get(
-    "/memory/metrics",
+    METRICS_PATH,
     summary="Metrics of the memory layer",
     response_class=Response,
     responses={200: {"content": {"text/plain": {}}}, 401: {"description": "The token is missing or wrong."}},
 )
 def metrics(request: Request) -> Response:
     """Return the metrics of this process in Prometheus' text format: times, counts, tokens, cost and health."""
-    token = os.environ.get(TOKEN_VARIABLE)
-    if token and not hmac.compare_digest(request.headers.get("authorization", "").encode(), f"Bearer {token}".encode()):
+    # unset, anybody who can reach the metrics may read them
+    if os.environ.get(METRICS_TOKEN_ENV) and scraper(METRICS_PATH, request.headers.get("authorization")) is None:
         raise HTTPException(
-            401, f"Send `Authorization: Bearer` with the value of {TOKEN_VARIABLE}.", {"WWW-Authenticate": "Bearer"}
+            401, f"Send `Authorization: Bearer` with the value of {METRICS_TOKEN_ENV}.", {"WWW-Authenticate": "Bearer"}
         )
     return Response(exposition(), media_type=CONTENT_TYPE)
 
 
-# A look at whether the server reads its threads as data: what decides it is set before it loads this project.
-
-
-@dataclass
-class _NobodysType:
-    """A type that no graph keeps."""
-
-
 def warn_of_lenient_threads() -> None:
-    """Warn if a write to the database of the server's threads could run code here."""
+    """Warn if a write to the database of the server's threads could run code here.
+
+    What decides it is set before the server loads this project.
+    """
     try:
         serialiser: Any = importlib.import_module("langgraph_api.serde").Serializer()
     except (ImportError, AttributeError, TypeError):  # not within a server, or within one of another version
         return
-    # that it refuses is what is asked, and no news
-    refusals = logging.getLogger("langgraph.checkpoint.serde.jsonplus")
-
-    def is_news(record: logging.LogRecord) -> bool:
-        return _NobodysType.__name__ not in record.getMessage()
-
-    refusals.addFilter(is_news)
-    try:
-        lenient = isinstance(serialiser.loads_typed(serialiser.dumps_typed(_NobodysType())), _NobodysType)
-    finally:
-        refusals.removeFilter(is_news)
-    if lenient:
+    if getattr(serialiser, "_allowed_msgpack_modules", True) is True:
         log.warning(
             "this server builds whatever a row of its threads names: who can write to their database runs code here. "
             "Start it with LANGGRAPH_STRICT_MSGPACK=true in its environment."
         )
-    try:
-        serialiser.loads_typed(("pickle", pickle.dumps(None)))
-    except ValueError:
-        return
-    log.warning(
-        "this server loads pickles from its threads: who can write to their database runs code here. Set "
-        '"checkpointer": {"serde": {"pickle_fallback": false}} in its langgraph.json.'
-    )
+    if serialiser.pickle_fallback:
+        log.warning(
+            "this server loads pickles from its threads: who can write to their database runs code here. Set "
+            '"checkpointer": {"serde": {"pickle_fallback": false}} in its langgraph.json.'
+        )
 
 
 # At import: before the server listens.
@@ -224,16 +196,7 @@ if is_development() and not authenticates():
     app.add_middleware(OnlyThisMachine)
 
 # Not `include_router`: its route has no `app`, to which the server adds the authentication.
-for mounted in (
-    forget,
-    memories,
-    context,
-    conversations,
-    holdings,
-    ending,
-    chat_summary,
-    router,
-):
+for mounted in (forget, memories, context, conversations, holdings, ending, chat_summary, router):
     app.router.routes.extend(mounted.routes)
 app.router.routes.extend([mcp_route, memory_page])
 

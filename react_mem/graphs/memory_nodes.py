@@ -15,7 +15,6 @@ from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NotRequired
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
@@ -23,7 +22,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 
 from react_mem.agents.context import AgentContext
-from react_mem.agents.resolve import ResolvedAgent, RunChoices
+from react_mem.agents.resolve import ResolvedAgent
 from react_mem.graphs import events
 from react_mem.graphs.cards.memory_cards import TurnCards, recalled_memories
 from react_mem.graphs.reason import Reason, is_empty, require_input
@@ -67,7 +66,9 @@ if TYPE_CHECKING:
     from react_mem.tools.web.search import WebSearch
 
 
-# Task of a turn in an agent's graph, on by the policy's `tasks.enabled`: its planner, and its place in the prompt.
+log = logging.getLogger(__name__)
+
+_PRIVACY_UNKNOWN = "memory cannot be read, so nobody knows what is private in the question"
 
 
 def tasks_of(agent: ResolvedAgent) -> TurnTasks | None:
@@ -110,9 +111,9 @@ class MemoryNodes:
         self._web: WebSearch | None = None
         if self._policy.web.enabled:
             # loaded where it is used: most agents never search; and now, not in a turn, since it takes a moment
-            from react_mem.tools.web.search import web_search
+            from react_mem.tools.web.search import shared_search
 
-            self._web = web_search(self._policy.web)
+            self._web = shared_search(self._policy.web)
         self._recalls = recall_step.name in {tool.name for tool in agent.tools}
         self._switching = Switching.of(agent, remembers=True)
         found = (self._switching.find_tools,) if self._switching and self._switching.find_tools else ()
@@ -143,7 +144,14 @@ class MemoryNodes:
         context = AgentContext.of(runtime.context, config.get("configurable"))
         run = await self._agent.for_run(context)
         memory = TurnMemory.of(replace(self._memory, policy=run.policy), runtime)
-        frame = self._frame(thread, run)
+        frame = Frame(
+            thread=thread,
+            policy=run.policy,
+            window=Window.of(run.policy.context.window, run.model.model),
+            instructions=run.instructions if isinstance(run.instructions, str) else run.instructions.text,
+            tool_tokens=self._tool_tokens + self._task_tokens,
+            times=not capabilities_of(run.model.model).follows_instructions,
+        )
         await memory.metering.admit()
         delegated = is_delegated(config, thread)
         retrieving = self._retrieve(frame, memory, state.get("remembered"), stores=not delegated)
@@ -202,9 +210,8 @@ class MemoryNodes:
             return await asyncio.gather(recalling, self._search(thread, None if unknown else {}, writer))
         # what is private is known once the profile has been read
         recalled = await recalling
-        if self._web is None:
-            return recalled, WebAnswer()
-        return recalled, await self._search(thread, await private_values(turns, recalled), writer)
+        private = await private_values(turns, recalled) if self._web is not None else None
+        return recalled, await self._search(thread, private, writer)
 
     def _withhold(
         self, recalled: Recalled, turns: Turns | None, thread: Sequence[AnyMessage]
@@ -225,25 +232,25 @@ class MemoryNodes:
         query.extra["tools"] = [tool.name for tool in self._agent.tools]
         return query
 
-    def _frame(self, thread: Sequence[AnyMessage], run: RunChoices) -> Frame:
-        return Frame(
-            thread=thread,
-            policy=run.policy,
-            window=Window.of(run.policy.context.window, run.model.model),
-            instructions=run.instructions if isinstance(run.instructions, str) else run.instructions.text,
-            tool_tokens=self._tool_tokens + self._task_tokens,
-            times=not capabilities_of(run.model.model).follows_instructions,
-        )
-
     async def _search(
         self, thread: Sequence[AnyMessage], private: dict[str, str] | None, writer: StreamWriter
     ) -> WebAnswer:
+        """Search the web if the question asks for it, and report the result on the stream.
+
+        `private` has private values by field, which must not leave the house; None where they are unknown.
+        """
         if self._web is None:
             return WebAnswer()
         if private is None:
-            return not_searched(writer)
-        models = self._agent.with_stand_ins(self._agent.search_model)
-        return await search_web(self._web, text_of(thread[-1]), private, models, writer)
+            telemetry.count("degradations", part="web_search")
+            answer = WebAnswer(missing={"privacy": _PRIVACY_UNKNOWN})
+        else:
+            question, models = text_of(thread[-1]), self._agent.with_stand_ins(self._agent.search_model)
+            answer = await self._web.search(question, profile_values=private, models=models, now=datetime.now(UTC))
+        if answer.trigger != "none" or answer.missing:
+            found = {"urls": [page.url for page in answer.pages], "missing": dict(answer.missing)}
+            events.tell(writer, "search", trigger=answer.trigger, query=answer.query, **found)
+        return answer
 
     def compose(self, state: MemState, instructions: str | SystemMessage) -> list[BaseMessage]:
         """Return the prompt: instructions, retrieved memories, and the latest turns of the thread.
@@ -350,38 +357,6 @@ def _turn_id(turns: Turns, thread: Sequence[AnyMessage]) -> str:
     return message_record_id(turns.session_id, asked)
 
 
-# Web search before a turn's first answer, without the private parts of the question.
-
-log = logging.getLogger(__name__)
-
-
-async def search_web(
-    web: WebSearch,
-    question: str,
-    profile: dict[str, str],
-    models: Sequence[BaseChatModel],
-    writer: StreamWriter,
-) -> WebAnswer:
-    """Search the web if the question asks for it, and report the result on the stream.
-
-    `profile` has private values by field, which must not leave the house; `models` decide where words do not.
-    """
-    try:
-        answer = await web.search(question, profile_values=profile, models=models, now=datetime.now(UTC))
-    except Exception as error:
-        # it has failures of its own for everything it meets; this is one nobody has thought of
-        # without what it says: that may be content
-        log.warning("the web is not searched for this turn: %s", type(error).__name__)
-        telemetry.count("degradations", part="web_search")
-        answer = WebAnswer(missing={"search": f"it failed ({type(error).__name__})"})
-    if answer.trigger != "none" or answer.missing:
-        urls = [page.url for page in answer.pages]
-        events.tell(
-            writer, "search", trigger=answer.trigger, query=answer.query, urls=urls, missing=dict(answer.missing)
-        )
-    return answer
-
-
 async def private_values(turns: Turns, recalled: Recalled) -> dict[str, str] | None:
     """Return the user's private values from the profile; None if the profile cannot be read."""
     if not recalled.read:
@@ -394,15 +369,7 @@ async def private_values(turns: Turns, recalled: Recalled) -> dict[str, str] | N
         except Exception as error:
             log.warning("the profile cannot be read: %s", cause_of(error))
             return None
-        return {} if profile is None else profile.known_values()
-    profiles = (item.payload for item in recalled.results if item.scope is MemoryScope.PROFILE)
-    found = next((payload for payload in profiles if payload.get("fields")), None)
-    return {} if found is None else Profile.from_value(found).known_values()
-
-
-def not_searched(writer: StreamWriter) -> WebAnswer:
-    """Report that the web is not searched, because private values are unknown."""
-    telemetry.count("degradations", part="web_search")
-    missing = {"privacy": "memory cannot be read, so nobody knows what is private in the question"}
-    events.tell(writer, "search", trigger="none", query="", urls=[], missing=missing)
-    return WebAnswer(missing=missing)
+    else:
+        profiles = (item.payload for item in recalled.results if item.scope is MemoryScope.PROFILE)
+        profile = next((Profile.from_value(value) for value in profiles if value.get("fields")), None)
+    return {} if profile is None else profile.known_values()

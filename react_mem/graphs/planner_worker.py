@@ -86,11 +86,7 @@ class Team:
 
 
 def build_graph(
-    planner: ResolvedAgent,
-    worker: ResolvedAgent,
-    *,
-    checkpointer: Checkpointer = None,
-    store: BaseStore | None = None,
+    planner: ResolvedAgent, worker: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph of the team, with the input and output of the managers."""
     team = Team(planner, worker)

@@ -38,9 +38,19 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
         graph.add_node("act", make_act(agent.tools))
         graph.add_edge(START, "reason")
     else:
-        nodes = _SwitchNodes(agent, switching)
-        graph.add_node("switch", nodes.switch, input_schema=SwitchState)
-        graph.add_node("reason", nodes.reason, input_schema=SwitchState)
+        # the message is counted where the tools are chosen, which may take a model
+        answering = Reason(agent, compose, switching.offered, lambda state: False)
+
+        async def switch(state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
+            require_input(state["messages"])
+            await Metering.of(agent.config.memory, runtime).admit()
+            return switching.update(await switching.choose(state["messages"], runtime))
+
+        async def reason(state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
+            return await switching.beside(state, partial(answering, state, runtime=runtime))
+
+        graph.add_node("switch", switch, input_schema=SwitchState)
+        graph.add_node("reason", reason, input_schema=SwitchState)
         graph.add_node("act", make_act((*agent.tools, *filter(None, (switching.find_tools,)))))
         graph.add_edge(START, "switch")
         graph.add_edge("switch", "reason")
@@ -48,26 +58,6 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
     graph.add_conditional_edges("act", after_tools(agent, END), ["reason", END])
 
     return compile_graph(graph, schemas, agent, "react", **options)
-
-
-class _SwitchNodes:
-    """The nodes of an agent that chooses from many tools, without a memory to learn from."""
-
-    def __init__(self, agent: ResolvedAgent, switching: Switching) -> None:
-        self._policy = agent.config.memory
-        self._switching = switching
-        # the message is counted where the tools are chosen, which may take a model
-        self._reason = Reason(agent, compose, switching.offered, lambda state: False)
-
-    async def switch(self, state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        require_input(state["messages"])
-        await Metering.of(self._policy, runtime).admit()
-        choice = await self._switching.choose(state["messages"], runtime)
-        return self._switching.update(choice)
-
-    async def reason(self, state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        answer = partial(self._reason, state, runtime=runtime)
-        return await self._switching.beside(state, answer)
 
 
 def compose(state: AgentState, instructions: str | SystemMessage) -> list[BaseMessage]:

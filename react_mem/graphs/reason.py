@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from itertools import takewhile
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -21,9 +22,8 @@ from react_mem.agents.models import name_of
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.errors import InvalidInputError, ToolConfigError
 from react_mem.graphs import events
-from react_mem.graphs.model_call import Bind, ModelCall
+from react_mem.graphs.model_call import Bind, ModelCall, StructuredOutput
 from react_mem.graphs.schemas import AgentState, current_turn, model_calls, pending_tool_calls
-from react_mem.graphs.structured_output import StructuredOutput
 from react_mem.memory import telemetry
 from react_mem.memory.context import NOTICE, as_said, paired_calls, with_call_ids
 from react_mem.memory.records import storable
@@ -120,9 +120,9 @@ class Reason:
         composed = self._compose(state, chosen.instructions)
         prompt = paired_calls([_sendable(message) for message in composed])
         call = ModelCall(
-            self._agent,
-            chosen.model,
-            runtime.stream_writer,
+            agent=self._agent,
+            own=chosen.model,
+            writer=runtime.stream_writer,
             thread=state["messages"],
             bind=self._binding(tuple(self._offer(state))),
             quotable=self._agent.response_format is None,
@@ -186,26 +186,19 @@ class Reason:
             if isinstance(reply, ToolMessage) and reply.status == "error":
                 said = {"name": reply.name or "", "content": reply.text}
                 events.tell(writer, "observation", id=reply.tool_call_id, **said, error=True)
-        update: dict[str, Any] = {"messages": [response, *replies]}
-        if output is not None:
-            # that of an earlier turn is not an answer to this one
-            update["structured_response"] = structured
-        return update
+        # the object of an earlier turn is not an answer to this one
+        return {"messages": [response, *replies], **({} if output is None else {"structured_response": structured})}
 
 
 def after_reason(end: str) -> Callable[[AgentState], str | list[Send]]:
     """Return the edge that leaves `reason`: each tool call to its own `act`, a repair to `reason`, else to `end`."""
 
     def route(state: AgentState) -> str | list[Send]:
-        messages = state["messages"]
-        calls = pending_tool_calls(messages)
-        if calls:
+        if calls := pending_tool_calls(state["messages"]):
             # one task a call, so that what one of them has done is kept when another is interrupted
             return [Send("act", [call]) for call in calls]
-        last = messages[-1]
-        if isinstance(last, ToolMessage) and last.status == "error":
-            return "reason"
-        return end
+        last = state["messages"][-1]
+        return "reason" if isinstance(last, ToolMessage) and last.status == "error" else end
 
     return route
 
@@ -225,9 +218,8 @@ def require_input(messages: Sequence[AnyMessage]) -> None:
 
 def is_empty(message: BaseMessage) -> bool:
     """Return true if a message has neither text nor anything else, such as an image."""
-    if isinstance(message.content, str):
-        return not message.content.strip()
-    return not message.text.strip() and all(isinstance(b, str) or b.get("type") == "text" for b in message.content)
+    blocks = [] if isinstance(message.content, str) else message.content
+    return not message.text.strip() and all(isinstance(b, str) or b.get("type") == "text" for b in blocks)
 
 
 def _sendable(message: BaseMessage) -> BaseMessage:
@@ -245,31 +237,22 @@ def _cause(call: Any) -> str:
 
 def _reason_to_stop(response: AIMessage, messages: Sequence[AnyMessage], limit: int) -> str | None:
     tools = ", ".join(dict.fromkeys(str(call["name"]) for call in [*response.tool_calls, *response.invalid_tool_calls]))
-    repeats = _in_a_row(_calls(response), messages, _calls)
+    answers = [message for message in current_turn(messages) if isinstance(message, AIMessage)]
+    repeats = _in_a_row(response, answers, lambda said: [(call["name"], call["args"]) for call in said.tool_calls])
     if repeats >= MAX_REPEATS:
         return _GOING_IN_CIRCLES.format(tools=tools, times=repeats - 1)
-    if model_calls(messages) + 1 >= limit:
+    if len(answers) + 1 >= limit:
         return _OUT_OF_STEPS.format(limit=limit, tools=tools)
-    unreadable = _in_a_row(_is_unreadable(response), messages, _is_unreadable)
+    unreadable = _in_a_row(response, answers, lambda said: bool(said.invalid_tool_calls) and not said.tool_calls)
     if unreadable >= MAX_UNREADABLE:
         return _UNREADABLE_CALLS.format(times=unreadable, error=_cause(response.invalid_tool_calls[0]))
     return None
 
 
-def _in_a_row(now: Any, messages: Sequence[AnyMessage], trait: Callable[[AIMessage], Any]) -> int:
-    """Return how often in a row the answers of this turn have had a trait, this time included; 0 without it."""
-    if not now:
-        return 0
-    earlier = [trait(message) for message in reversed(current_turn(messages)) if isinstance(message, AIMessage)]
-    return 1 + next((place for place, had in enumerate(earlier) if had != now), len(earlier))
-
-
-def _is_unreadable(message: AIMessage) -> bool:
-    return bool(message.invalid_tool_calls) and not message.tool_calls
-
-
-def _calls(message: AIMessage) -> list[tuple[str, Any]]:
-    return [(call["name"], call["args"]) for call in message.tool_calls]
+def _in_a_row(response: AIMessage, earlier: Sequence[AIMessage], trait: Callable[[AIMessage], Any]) -> int:
+    """Return how often in a row the answers of this turn have had a trait, this one included; 0 without it."""
+    now = trait(response)
+    return 1 + sum(1 for _ in takewhile(lambda one: trait(one) == now, reversed(earlier))) if now else 0
 
 
 def _stopped(response: AIMessage, messages: Sequence[AnyMessage], text: str) -> AIMessage:

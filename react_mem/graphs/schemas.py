@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Annotated, Any, NotRequired, Required, get_args, get_origin, get_type_hints
@@ -38,9 +39,7 @@ from react_mem.graphs.cards.memory_cards import Cards
 from react_mem.memory.context import derived_id, is_users
 
 # The state both managers share: same input, same output; what a manager needs for itself stays private.
-
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
-
 
 _ROLES = {"user", "human", "assistant", "ai", "system", "developer", "tool", "function"}
 
@@ -84,8 +83,6 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
 
 def _merged(state: list[AnyMessage], messages: list[BaseMessage]) -> list[AnyMessage]:
     """Return the messages after these: all at once, since each merge walks the whole thread."""
-    if not messages:
-        return state
     merged: list[BaseMessage] = add_messages(state, messages)  # type: ignore[assignment, arg-type]
     if any(message.id == REMOVE_ALL_MESSAGES for message in messages):
         # what follows the removal of everything, LangGraph takes as it is: an id may come twice
@@ -129,14 +126,11 @@ def _restored(message: Any) -> Any:
     A server reads checkpoints without LangChain's classes when it shows a thread, and replays them through the
     reducer: the messages of a snapshot come as such dumps, and `convert_to_messages` would move the usage out of them.
     """
-    if not (isinstance(message, dict) and {"type", "additional_kwargs", "response_metadata"} <= message.keys()):
-        return message
-    try:
-        [restored] = messages_from_dict([{"type": message["type"], "data": message}])
-    except ValueError:
-        # a client's own form of a message
-        return message
-    return restored
+    if isinstance(message, dict) and {"type", "additional_kwargs", "response_metadata"} <= message.keys():
+        # else it is a client's own form of a message
+        with suppress(ValueError):
+            [message] = messages_from_dict([{"type": message["type"], "data": message}])
+    return message
 
 
 def _ids(place: int, message: BaseMessage, taken: dict[str | None, None], *, is_input: bool) -> Iterator[str]:
@@ -196,9 +190,6 @@ def pending_tool_calls(messages: Sequence[AnyMessage]) -> list[dict[str, Any]]:
     return []
 
 
-# On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
-
-
 _SHARED = {*AgentState.__annotations__, *get_type_hints(LangChainState)}
 
 
@@ -237,10 +228,18 @@ class Schemas:
             raise StateSchemaError(
                 f"{added.__name__} has fields that the manager keeps for itself: {', '.join(taken)}. Rename them."
             )
+
+        def shown(side: str) -> dict[str, Any]:
+            return {
+                name: hint
+                for name, hint in own.items()
+                if not any(isinstance(mark, OmitFromSchema) and getattr(mark, side) for mark in _marks(hint))
+            }
+
         return cls(
-            _extended(AgentState, {**own, **ours}),
-            _extended(AgentInput, {name: hint for name, hint in own.items() if not _omitted(hint, "input")}),
-            _extended(AgentOutput, {n: hint for n, hint in own.items() if not _omitted(hint, "output")} | ours),
+            _extended(AgentState, own | ours),
+            _extended(AgentInput, shown("input")),
+            _extended(AgentOutput, shown("output") | ours),
         )
 
 
@@ -248,10 +247,6 @@ def _extended(base: Any, fields: dict[str, Any]) -> Any:
     if not fields:
         return base
     return TypedDict(base.__name__, {**get_type_hints(base, include_extras=True), **fields})  # type: ignore[operator]
-
-
-def _omitted(hint: Any, side: str) -> bool:
-    return any(isinstance(mark, OmitFromSchema) and getattr(mark, side) for mark in _marks(hint))
 
 
 def _marks(hint: Any) -> tuple[Any, ...]:
@@ -269,9 +264,6 @@ def _check_messages(schema: type, hint: Any) -> None:
                 f"{schema.__name__} merges `messages` with {mark!r}; the thread is kept as add_messages does it. Leave "
                 "`messages` as it is in langchain's AgentState."
             )
-
-
-# Types that a graph keeps in its threads: a strict checkpointer builds no others from what is stored.
 
 
 def strict_for(checkpointer: Checkpointer, annotations: Iterable[Any]) -> Checkpointer:

@@ -36,8 +36,6 @@ from react_mem.memory.runtime import is_nobodys, maintain_all
 from react_mem.memory.turns import identify, why_off
 from react_mem.server_exposure import refuse_exposed_server
 
-# The graph `maintenance`: concludes the conversations that have gone quiet, and reflects, now.
-
 
 class MaintenanceContext(BaseModel):
     """Context of maintenance: the owner whose memory to work on."""
@@ -98,8 +96,6 @@ def build_maintenance() -> CompiledStateGraph[Any, Any, Any, Any]:
     graph.add_edge("maintain", END)
     return graph.compile(name="maintenance")
 
-
-# Building the agents that a server runs, each once.
 
 DEFAULT_AGENT = "assistant"
 

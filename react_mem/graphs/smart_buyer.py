@@ -118,9 +118,8 @@ class Buyer:
         # some requests do without what was learnt, to compare
         shown, _ = withhold(skills, str(state["messages"][-1].id)) if self._learns else (skills, ())
         feasible = [[step["tool"] for step in skill.payload["tool_sops"]] for skill in shown]
-        known = next((steps for steps in feasible if self._tools.keys() >= set(steps)), None)
+        steps = known = next((steps for steps in feasible if self._tools.keys() >= set(steps)), None)
         cost = None
-        steps = known
         if steps is None:
             told = [item for item in memories if item.scope is not MemoryScope.PROCEDURAL]
             response = await asked_aside(self._buyer, runtime, FLOW, told, [HumanMessage(request)])
@@ -156,19 +155,10 @@ class Buyer:
     def logged(state: BuyState, result: dict[str, Any]) -> list[Remember]:
         """Return the last step as experience."""
         turn_id, place, step = str(state["messages"][-1].id), len(state["steps"]), result["steps"][-1]
-        data = {
-            # the same step of the same request is one, however often the node runs
-            "id": record_id(FLOW, turn_id, str(place)),
-            "task_type": FLOW,
-            "tool": step["action"],
-            "input": step["arguments"],
-            "output": step["observation"],
-            "error": step["error"],
-            "latency": step.get("latency"),
-            "cost": step.get("cost"),
-            "source_ids": [turn_id],
-        }
-        return [Remember(MemoryScope.EXPERIENCE, data)]
+        # the same step of the same request is one, however often the node runs
+        about = {"id": record_id(FLOW, turn_id, str(place)), "task_type": FLOW, "source_ids": [turn_id]}
+        names = {"action": "tool", "arguments": "input", "observation": "output"}
+        return [Remember(MemoryScope.EXPERIENCE, about | {names.get(part, part): said for part, said in step.items()})]
 
     @staticmethod
     def after_act(state: BuyState) -> str:
@@ -181,28 +171,28 @@ class Buyer:
         # the class of an error is for whoever reads the steps
         why = last["error"].partition(": ")[2] or last["error"] or "the plan ends early"
         answer = f"Ordered: {ordered}." if ordered else f"Nothing is ordered: {why}."
-        answer = " ".join([answer, *_told(state)])
+        name = str(ordered or "").partition("-")[0]
+        answer = " ".join([answer, *(text for text in state.get("read", ()) if name and text.lower().startswith(name))])
         events.tell(runtime.stream_writer, "answer", text=answer)
-        if self._learns:
-            memory = TurnMemory.of(self._memory, runtime, node="report")
-            if (turns := memory.turns) is not None:
-                if runtime.server_info is None:
-                    # a server has a worker for all agents
-                    self._buyer.work.ensure(turns.memory.store)
-                asked = state["messages"][-1]
-                outcome = record_turn(
-                    turns.memory,
-                    turns.user_id,
-                    session_id=turns.session_id,
-                    agent_id=self.agent_id,
-                    turn_id=str(asked.id),
-                    offered=state["offered"],
-                    steps=state["steps"],
-                    success=bool(ordered),
-                    task_type=FLOW,
-                    goal=text_of(asked),
-                )
-                await memory.end(turns, outcome)
+        memory = TurnMemory.of(self._memory, runtime, node="report")
+        if self._learns and (turns := memory.turns) is not None:
+            if runtime.server_info is None:
+                # a server has a worker for all agents
+                self._buyer.work.ensure(turns.memory.store)
+            asked = state["messages"][-1]
+            outcome = record_turn(
+                turns.memory,
+                turns.user_id,
+                session_id=turns.session_id,
+                agent_id=self.agent_id,
+                turn_id=str(asked.id),
+                offered=state["offered"],
+                steps=state["steps"],
+                success=bool(ordered),
+                task_type=FLOW,
+                goal=text_of(asked),
+            )
+            await memory.end(turns, outcome)
         return {"messages": [AIMessage(answer)]}
 
 
@@ -232,27 +222,16 @@ def shipped_buyer() -> CompiledStateGraph[Any, Any, Any, Any]:
 
 
 async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    arguments = {name: known[name] for name in one.args if name in known}
+    """Return a step, as a turn of `react_mem` logs it, and the values that are known by it."""
+    step: dict[str, Any] = {"action": one.name, "arguments": {k: known[k] for k in one.args if k in known}, "error": ""}
     started = time.perf_counter()
+    learnt: dict[str, Any] = {}
     try:
-        learnt = await one.ainvoke(arguments)
-        error = ""
+        learnt = await one.ainvoke(step["arguments"])
     except Exception as failed:  # whatever a tool raises: it is an observation
-        learnt, error = {}, f"{type(failed).__name__}: {scrub(failed)}"
-    observation = "" if error else ", ".join(f"{name}: {value}" for name, value in learnt.items())
-    step = {
-        "action": one.name,
-        "arguments": arguments,
-        "observation": observation,
-        "error": error,
-        "latency": time.perf_counter() - started,
-    }
-    return step, learnt
-
-
-def _told(state: BuyState) -> list[str]:
-    name = str(state["known"].get("order", "")).partition("-")[0]
-    return [text for text in state.get("read", ()) if name and text.lower().startswith(name)]
+        step["error"] = f"{type(failed).__name__}: {scrub(failed)}"
+    step["observation"] = ", ".join(f"{name}: {value}" for name, value in learnt.items())
+    return {**step, "latency": time.perf_counter() - started}, learnt
 
 
 def _price(product_id: str) -> int:

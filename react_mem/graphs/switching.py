@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NotRequired
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage, convert_to_messages
 from langchain_core.messages.tool import ToolCall, tool_call
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
@@ -25,73 +25,27 @@ from react_mem.graphs import events
 from react_mem.graphs.model_call import timed
 from react_mem.graphs.schemas import AgentState, current_turn, model_calls
 from react_mem.memory import telemetry
-from react_mem.memory.context import NOTICE, flat, is_users, running_tool, text_of, tool_tokens, with_appended
+from react_mem.memory.context import (
+    NOTICE,
+    flat,
+    from_tool,
+    is_users,
+    running_tool,
+    text_of,
+    tool_tokens,
+    with_appended,
+)
 from react_mem.memory.language import index_terms, language_of, settles
 from react_mem.memory.runtime import Turns
 from react_mem.memory.turns import cause_of, trace_of
 from react_mem.tools.routing.router import Follows, what_followed
-from react_mem.tools.routing.routes import QUERY, Route
+from react_mem.tools.routing.routes import QUERY
 from react_mem.tools.routing.switch import FIND_TOOLS, FOUND, Offer, Switch, make_find_tools
-
-# Tools that only read run ahead while the model thinks; what they say counts if the model then asks just that.
 
 MAX_AHEAD = 3
 """Maximum number of tools that run ahead in one turn: most of them for nothing."""
 
 log = logging.getLogger(__name__)
-
-
-class Prefetch:
-    """Runner of tools ahead of the model's call, as their routes allow, for `seconds` at most (0: none)."""
-
-    def __init__(self, tools: Sequence[BaseTool], routes: Mapping[str, Route], seconds: float) -> None:
-        self._seconds = seconds
-        self._given = (
-            {name: route.ahead for name, route in routes.items() if route.ahead is not None} if seconds else {}
-        )
-        self.able = bool(self._given)
-        able = [tool for tool in tools if tool.name in self._given]
-        # the node that runs tools, so that they get their state, store and context; an error is not a result here
-        self._node = ToolNode(able, name="prefetch", handle_tool_errors=False, awrap_tool_call=_measured)
-
-    def calls(self, likely: Sequence[str], request: str) -> list[ToolCall]:
-        """Return the calls that a request fills in by itself; `likely` names the tools, the most likely first."""
-        able = [name for name in likely if name in self._given][:MAX_AHEAD]
-        return [
-            tool_call(name=name, args={QUERY: request} if self._given[name] else {}, id=f"ahead_{name}")
-            for name in able
-        ]
-
-    async def beside(
-        self, calls: Sequence[ToolCall], answer: Callable[[], Awaitable[dict[str, Any]]]
-    ) -> tuple[dict[str, Any], dict[str, ToolMessage]]:
-        """Run calls while the model answers; return the update, and the results of the calls that the model asked for.
-
-        The other calls are stopped. `answer` returns the update of the state, the model's answer first in its messages.
-        """
-        running = {_key(call): asyncio.create_task(self._run(call)) for call in calls}
-        try:
-            update = await answer()
-            said = next((m for m in update.get("messages", ()) if isinstance(m, AIMessage)), None)
-            asked = {_key(call) for call in said.tool_calls} & running.keys() if said else set()
-            # begun earlier, it is there earlier than if it began now
-            results = await asyncio.gather(*(running[key] for key in asked))
-            return update, {key: result for key, result in zip(asked, results, strict=True) if result is not None}
-        finally:
-            for task in running.values():
-                task.cancel()
-
-    async def _run(self, call: ToolCall) -> ToolMessage | None:
-        """Return the result of a call; None where it fails, for then it is made in its own time."""
-        try:
-            async with asyncio.timeout(self._seconds):
-                said = await self._node.ainvoke([call], get_config())
-            messages = said.get("messages") if isinstance(said, dict) else None
-            # a tool that also changes the state has no message alone
-            return messages[0] if messages and isinstance(messages[0], ToolMessage) else None
-        except Exception as error:  # whatever the tool raises
-            log.debug("%s did not run ahead: %s", call["name"], type(error).__name__)
-            return None
 
 
 def from_ahead(request: ToolCallRequest) -> ToolMessage | None:
@@ -102,15 +56,33 @@ def from_ahead(request: ToolCallRequest) -> ToolMessage | None:
     return found.model_copy(update={"tool_call_id": request.tool_call["id"], "id": None}) if found else None
 
 
-async def _measured(
-    request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[None]]]
-) -> ToolMessage | Command[None]:
+Result = ToolMessage | Command[Any] | list[ToolMessage | Command[Any]]
+"""Result of a tool: a message, changes of the state that hold one, or several of both."""
+
+
+async def measured(request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
+    """Run a tool, and note how long it took in its messages."""
+    # a model may call a tool that there is not by any text, which is no name to measure by
+    name = request.tool.name if request.tool is not None else "unknown"
     started = time.perf_counter()
-    with telemetry.span("tool", tool=request.tool_call["name"]), running_tool():
-        result = await execute(request)
-    if isinstance(result, ToolMessage):
-        timed([result], time.perf_counter() - started)
+    with telemetry.span("tool", tool=name) as span, running_tool():
+        result: Result = from_tool(await execute(request), request.state)
+        said = messages_in(result)
+        if any(message.status == "error" for message in said):
+            span.set(error_type="ToolError")
+    timed(said, time.perf_counter() - started)
     return result
+
+
+def messages_in(result: Result) -> list[ToolMessage]:
+    """Return the messages in a tool's result."""
+    if isinstance(result, list):
+        return [message for part in result for message in messages_in(part)]
+    if isinstance(result, ToolMessage):
+        return [result]
+    said = result.update.get("messages", []) if isinstance(result.update, dict) else []
+    messages = convert_to_messages(said if isinstance(said, list) else [said])
+    return [message for message in messages if isinstance(message, ToolMessage)]
 
 
 def _key(call: ToolCall) -> str:
@@ -156,7 +128,13 @@ class Switching:
             self._tokens = {tool.name: tool_tokens([tool]) for tool in (*agent.tools, self.find_tools)}
             largest = sorted(self._tokens.values(), reverse=True)[: settings.max_tools + len(self._always)]
             self.most_tokens = sum(largest) + self._tokens[FIND_TOOLS]
-        self._prefetch = Prefetch(agent.tools, self._switch.routes, settings.prefetch_seconds)
+        # what runs ahead, each with the argument that a request fills in
+        self._ahead_seconds = settings.prefetch_seconds
+        routes = self._switch.routes.values() if settings.prefetch_seconds else ()
+        self._ahead = {route.name: route.ahead for route in routes if route.ahead is not None}
+        able = [tool for tool in agent.tools if tool.name in self._ahead]
+        # the node that runs tools, so that they get their state, store and context; an error is not a result here
+        self._ahead_node = ToolNode(able, name="prefetch", handle_tool_errors=False, awrap_tool_call=measured)
 
     @classmethod
     def of(cls, agent: ResolvedAgent, *, remembers: bool = False) -> Switching | None:
@@ -167,12 +145,7 @@ class Switching:
             return None
         return cls(agent, layers=layers)
 
-    async def choose(
-        self,
-        thread: Sequence[AnyMessage],
-        runtime: Runtime[Any],
-        turns: Turns | None = None,
-    ) -> Offer:
+    async def choose(self, thread: Sequence[AnyMessage], runtime: Runtime[Any], turns: Turns | None = None) -> Offer:
         """Choose the tools and layers of a turn, and report the choice. Never raises: at worst everything is chosen.
 
         The steps of `turns` say which tool follows which.
@@ -201,7 +174,7 @@ class Switching:
             "prefetched": None,
         }
         # each field that is written is a row in the checkpointer
-        return update | {"likely_tools": list(choice.tools or choice.picked)} if self._prefetch.able else update
+        return update | {"likely_tools": list(choice.tools or choice.picked)} if self._ahead else update
 
     def offered(self, state: Mapping[str, Any]) -> tuple[BaseTool, ...]:
         """Return the tools for the model at this point of a turn.
@@ -228,16 +201,41 @@ class Switching:
         return sum(self._tokens[name] for name in {*choice.tools, *self._always, FIND_TOOLS})
 
     async def beside(self, state: Mapping[str, Any], answer: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """Call the model and return the update; tools run ahead at the same time in its first call of the turn."""
-        first = not model_calls(state["messages"])
+        """Call the model and return the update of the state, the model's answer first in its messages.
+
+        In the first call of the turn tools that only read run ahead; what they say counts if the model asks just that.
+        The others are stopped.
+        """
+        likely = () if model_calls(state["messages"]) else state.get("likely_tools") or ()
+        able = [name for name in likely if name in self._ahead][:MAX_AHEAD]
         request = text_of(state["messages"][-1])
-        calls = self._prefetch.calls(state.get("likely_tools") or (), request) if first else []
-        if not calls:
+        args = {name: {QUERY: request} if self._ahead[name] else {} for name in able}
+        calls = [tool_call(name=name, args=given, id=f"ahead_{name}") for name, given in args.items()]
+        running = {_key(call): asyncio.create_task(self._run_ahead(call)) for call in calls}
+        try:
             update = self._with_suggestions(state, await answer())
-            # for one step only: who asks again wants to know again
-            return {**update, "prefetched": None} if state.get("prefetched") else update
-        update, ready = await self._prefetch.beside(calls, answer)
-        return {**self._with_suggestions(state, update), "prefetched": ready or None}
+            said = next((m for m in update.get("messages", ()) if isinstance(m, AIMessage)), None)
+            asked = {_key(call) for call in said.tool_calls} & running.keys() if said else set()
+            # begun earlier, it is there earlier than if it began now
+            results = await asyncio.gather(*(running[key] for key in asked))
+        finally:
+            for task in running.values():
+                task.cancel()
+        ready = {key: result for key, result in zip(asked, results, strict=True) if result is not None}
+        # for one step only: who asks again wants to know again
+        return {**update, "prefetched": ready or None} if calls or state.get("prefetched") else update
+
+    async def _run_ahead(self, call: ToolCall) -> ToolMessage | None:
+        """Return the result of a call; None where it fails, for then it is made in its own time."""
+        try:
+            async with asyncio.timeout(self._ahead_seconds):
+                said = await self._ahead_node.ainvoke([call], get_config())
+            messages = said.get("messages") if isinstance(said, dict) else None
+            # a tool that also changes the state has no message alone
+            return messages[0] if messages and isinstance(messages[0], ToolMessage) else None
+        except Exception as error:  # whatever the tool raises
+            log.debug("%s did not run ahead: %s", call["name"], type(error).__name__)
+            return None
 
     def _with_suggestions(self, state: Mapping[str, Any], update: dict[str, Any]) -> dict[str, Any]:
         """Return an update with the next steps in its answer, for clients that show the answer alone."""
@@ -315,9 +313,6 @@ def _found(messages: Sequence[AnyMessage]) -> list[str]:
         elif isinstance(message, ToolMessage) and isinstance(message.artifact, dict):
             names += map(str, message.artifact.get(FOUND, ()))
     return names
-
-
-# State of tool selection in a turn; private to the managers that use it.
 
 
 class SwitchState(AgentState):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 from typing import Any, Final, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
@@ -27,9 +27,9 @@ from react_mem.tools.plain_tools import compress_working_memory
 
 # Older steps in few words, without asking a model: how each began, and whatever of it a later step uses.
 
-_LEVELS = ((240, 2), (80, 1), (0, 0))
-"""Characters of a result's beginning, and number of its pieces about the goal, that are kept: as much as
-fits. 240 characters hold the whole result of most calls: a sum, a date, a status.
+_LEVELS = (240, 80, 0)
+"""Characters of a result's beginning that are kept: as much as fits. 240 characters hold the whole result of most
+calls: a sum, a date, a status. Where they fit, what speaks of the goal is kept too.
 """
 
 _MIN_CALL_CHARS = 80
@@ -38,24 +38,23 @@ _MIN_CALL_CHARS = 80
 _GOAL_CHARS = 300
 """The whole goal stands above the notes, as the user wrote it."""
 
-_PIECE_CHARS = 200
-"""Length of a sentence or a row of a table; longer ones are cut between words, numbers and identifiers."""
-
 _PIECES_A_TERM = 3
 """A number that stands in every row says nothing about any; three rows keep it and its context."""
 
 _RARE = 2
 """In how many pieces of a result a common word may stand to point at them."""
 
-_IN_A_TOKEN = re.compile(r"[\w.,:/@#&?=%+-]")
-_NOT_IN_A_TOKEN = re.compile(r"[^\w.,:/@#&?=%+-]|,")
+_JOINED = r"\w.:/@#&?=%+-"
+_HALF_TOKEN = re.compile(rf"[{_JOINED},]+\Z")
+# up to 200 characters, cut in no word, number or identifier, if need be after a comma or further on
+_PIECE = re.compile(rf".{{1,200}}(?:(?<![{_JOINED},])|(?![{_JOINED},]))|.{{1,200}}(?<=,)|[{_JOINED}]+,?", re.DOTALL)
+_SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|\s*\n\s*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 # from the beginning of a word only: tried at each of its letters, 80,000 of them without a space take minutes
 _COMPOUND = re.compile(r"(?<!\w)\w+(?:[-./:@#&?=%+]+\w+)+")
 _WORD = re.compile(r"\w+")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
-_SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|\s*\n\s*")
 
 
 class LoggedStep(TypedDict):
@@ -73,129 +72,118 @@ class LoggedStep(TypedDict):
     cost: NotRequired[float]
 
 
-@dataclass(frozen=True)
-class Digest:
-    """Steps in few words: `Goal: ...`, then a line a step; `cut` if `recall_step` has more."""
-
-    text: str
-    cut: bool
-
-
-@dataclass(frozen=True)
-class _Terms:
-    """Terms by which a text is recognised: numbers and identifiers (`exact`), and words."""
-
-    exact: frozenset[str] = frozenset()
-    words: frozenset[str] = frozenset()
-
-    def __or__(self, other: _Terms) -> _Terms:
-        return _Terms(self.exact | other.exact, self.words | other.words)
-
-
-def digest(goal: str, steps: Sequence[LoggedStep], count: int, max_chars: int) -> Digest:
-    """Return the first `count` steps in few words.
+def digest(goal: str, steps: Sequence[LoggedStep], count: int, max_chars: int) -> tuple[str, bool]:
+    """Return the first `count` steps in few words, a line a step, and true if `recall_step` has more.
 
     The parts of a step that a later step uses are kept even beyond `max_chars`: the sentence or line with each number
     and identifier of a later thought, argument or result, and with each rare word of a later thought or argument.
 
     >>> step = {"thought": "", "action": "add", "arguments": {"a": 1}, "observation": "3", "error": ""}
-    >>> print(digest("Sum up", [step], 1, 1000).text)
+    >>> print(digest("Sum up", [step], 1, 1000)[0])
     Goal: Sum up
     1. add({"a": 1}) -> 3
     """
-    later = _used_later(steps)
-    aim = _terms(goal).words
-    notes = [_Note(steps, place, later[place], aim) for place in range(count)]
+    aim, later = _terms(goal), _used_later(steps)
+    notes = [_note(steps, place, later[place], aim) for place in range(count)]
     title = f"Goal: {_begin(flat(goal), _GOAL_CHARS)}"
-    text, cut = title, False
-    for head, extra in _LEVELS:
-        lines = [note.line(head, extra) for note in notes]
+    for head in _LEVELS:
+        lines = [note(head) for note in notes]
         text = "\n".join([title, *(line for line, _ in lines)])
-        cut = any(left_out for _, left_out in lines)
         if len(text) <= max_chars:
             break
-    return Digest(text, cut)
+    return text, any(cut for _, cut in lines)
 
 
-def _used_later(steps: Sequence[LoggedStep]) -> list[_Terms]:
-    terms = _Terms()
-    found: list[_Terms] = []
+def _used_later(steps: Sequence[LoggedStep]) -> list[frozenset[str]]:
+    """Return the terms of the steps after each step."""
+    terms: frozenset[str] = frozenset()
+    found = []
     for step in reversed(steps):
         found.append(terms)
-        said = _terms(f"{step['thought']} {_arguments(step)}")
-        seen = _terms(step["error"] or step["observation"]).exact
+        seen = _terms(step["error"] or step["observation"])
         # what an agent writes is what it works with; a result repeats common words and small numbers by chance
-        terms = terms | said | _Terms(frozenset(term for term in seen if len(term) > 2))
+        terms |= _terms(f"{step['thought']} {_arguments(step)}") | {t for t in seen if len(t) > 2 and not t.isalpha()}
     return found[::-1]
 
 
-class _Note:
-    """One step, to be written in a line."""
+def _note(
+    steps: Sequence[LoggedStep], place: int, later: frozenset[str], aim: frozenset[str]
+) -> Callable[[int], tuple[str, bool]]:
+    """Return the function that writes a step in a line, with so much of its beginning, and says if it left any out."""
+    step = steps[place]
+    # calls that were made at once share their thought
+    shared = place and steps[place - 1]["thought"] == step["thought"]
+    thought = _excerpt("" if shared else step["thought"], later, aim)
+    call = _excerpt(f"{step['action']}({_arguments(step)})", later, aim)
+    result = _excerpt(step["error"] or step["observation"], later, aim)
 
-    def __init__(self, steps: Sequence[LoggedStep], place: int, later: _Terms, aim: frozenset[str]) -> None:
-        step = steps[place]
-        # calls that were made at once share their thought
-        shared = place and steps[place - 1]["thought"] == step["thought"]
-        self._number = place + 1
-        self._thought = _StepText("" if shared else step["thought"], later, aim)
-        self._call = _StepText(f"{step['action']}({_arguments(step)})", later, aim)
-        self._result = _StepText(step["error"] or step["observation"], later, aim)
-        self._mark = "error: " if step["error"] else ""
+    def line(head: int) -> tuple[str, bool]:
+        (thinks, *cuts), (calls, cut) = thought(head), call(max(head, _MIN_CALL_CHARS))
+        says, short = result(head)
+        mark = "error: " if step["error"] else ""
+        text = f"{place + 1}. {f'{thinks} | ' if thinks else ''}{calls} -> {mark}{says}".rstrip()
+        left_out = any((*cuts, cut, short))
+        return text + (f" [cut; recall_step({place + 1}) returns it whole]" if left_out else ""), left_out
 
-    def line(self, head: int, extra: int) -> tuple[str, bool]:
-        thought, cut_thought = self._thought.excerpt(head, 0)
-        call, cut_call = self._call.excerpt(max(head, _MIN_CALL_CHARS), 0)
-        result, cut_result = self._result.excerpt(head, extra)
-        cut = cut_thought or cut_call or cut_result
-        line = f"{self._number}. {f'{thought} | ' if thought else ''}{call} -> {self._mark}{result}".rstrip()
-        return line + (f" [cut; recall_step({self._number}) returns it whole]" if cut else ""), cut
+    return line
 
 
-class _StepText:
-    """A text of a step in pieces, of which the relevant ones are marked."""
+def _excerpt(text: str, later: frozenset[str], aim: frozenset[str]) -> Callable[[int], tuple[str, bool]]:
+    """Return the function from a length to a text's beginning and relevant pieces, and true if anything is left out."""
+    whole = flat(text)
+    pieces = [flat(piece) for sentence in _SENTENCE_END.split(text.strip()) for piece in _PIECE.findall(sentence)]
+    places: dict[str, list[int]] = {}
+    for place, piece in enumerate(pieces):
+        for term in _terms(piece, parts=True):
+            places.setdefault(term, []).append(place)
+    telling = {term: found for term, found in places.items() if len(found) <= _RARE or not term.isalpha()}
+    used = _holding(telling, later)
+    near = {place for term, found in telling.items() if term in aim and term.isalpha() for place in found}
 
-    def __init__(self, text: str, later: _Terms, aim: frozenset[str]) -> None:
-        self._flat = flat(text)
-        self._pieces = [flat(piece) for piece in _pieces(text)]
-        terms = [_terms(piece, parts=True) for piece in self._pieces]
-        counts = Counter(word for held in terms for word in held.words)
-        rare = frozenset(word for word, count in counts.items() if count <= _RARE)
-        self._used = _holding(terms, later.exact, later.words & rare)
-        near = {place: len(held.words & aim & rare) for place, held in enumerate(terms) if place not in self._used}
-        self._near = sorted((place for place in near if near[place]), key=lambda place: -near[place])
-
-    def excerpt(self, head: int, extra: int) -> tuple[str, bool]:
-        """Return the beginning and the relevant pieces, and true if anything is left out."""
-        if len(self._flat) <= head:
-            return self._flat, False
-        kept = self._used | set(self._near[:extra])
+    def excerpt(head: int) -> tuple[str, bool]:
+        if len(whole) <= head:
+            return whole, False
+        kept = used | near if head == _LEVELS[0] else set(used)
         length = 0
-        for place, piece in enumerate(self._pieces):
+        for place, piece in enumerate(pieces):
             length += len(piece) + 1
             if length > head + 1:
                 break
             kept.add(place)
-        parts = [_begin(self._pieces[0], head)] if head and 0 not in kept and self._pieces else []
-        for before, after in pairwise([-1, *sorted(kept), len(self._pieces)]):
+        parts = [_begin(pieces[0], head)] if head and 0 not in kept and pieces else []
+        for before, after in pairwise([-1, *sorted(kept), len(pieces)]):
             if after - before > 1 and not (parts and parts[-1].endswith("…")):
                 parts.append("…")
-            parts += self._pieces[after : after + 1]
-        return " ".join(parts), len(kept) < len(self._pieces)
+            parts += pieces[after : after + 1]
+        return " ".join(parts), len(kept) < len(pieces)
+
+    return excerpt
 
 
-def _terms(text: str, *, parts: bool = False) -> _Terms:
-    """Return the terms of a text; with `parts` each part of a number too: 1,200 may be one number or two."""
+def _holding(places: Mapping[str, list[int]], terms: frozenset[str]) -> set[int]:
+    """Return the places of the pieces that hold some terms: of each term, the pieces that hold most of them."""
+    found = [places[term] for term in terms & places.keys()]
+    weight = Counter(chain.from_iterable(found))
+    return {p for held in found for p in sorted(held, key=lambda place: (-weight[place], place))[:_PIECES_A_TERM]}
+
+
+def _terms(text: str, *, parts: bool = False) -> frozenset[str]:
+    """Return the words, numbers and identifiers of a text.
+
+    With `parts` each part of a number is one too: 1,200 may be one number or two.
+    """
     folded = normalise(text)
     numbers = {form for number in _NUMBER.findall(folded) for form in _forms(number, parts)}
     tokens = {*_COMPOUND.findall(folded), *_WORD.findall(folded)}
-    names = {token for token in tokens if _is_mixed(token) or not token.isalnum()}
-    words = {token for token in tokens if token.isalpha() and len(token) >= (4 if token.isascii() else 3)}
-    return _Terms(frozenset(numbers | names), frozenset(words))
+    return frozenset(numbers | {token for token in tokens if _is_telling(token)})
 
 
-def _is_mixed(token: str) -> bool:
+def _is_telling(token: str) -> bool:
+    """Return true for an identifier or a word that is no particle."""
+    if token.isalpha():
+        return len(token) >= (4 if token.isascii() else 3)
     # two searches, not one pattern for both orders: that one takes minutes for 80,000 letters without a space
-    return bool(_DIGIT.search(token) and _LETTER.search(token))
+    return not token.isalnum() or bool(_DIGIT.search(token) and _LETTER.search(token))
 
 
 def _forms(number: str, parts: bool) -> set[str]:
@@ -205,54 +193,9 @@ def _forms(number: str, parts: bool) -> set[str]:
     return joined | set(split) if parts else joined
 
 
-def _holding(terms: Sequence[_Terms], exact: frozenset[str], words: frozenset[str]) -> set[int]:
-    """Return the places of the pieces that hold these numbers, identifiers and words."""
-    places: dict[str, list[int]] = {}
-    for place, held in enumerate(terms):
-        for term in (held.exact & exact) | (held.words & words):
-            places.setdefault(term, []).append(place)
-    weight = Counter(place for found in places.values() for place in found)
-    return {
-        place
-        for found in places.values()
-        for place in sorted(found, key=lambda place: (-weight[place], place))[:_PIECES_A_TERM]
-    }
-
-
-def _pieces(text: str) -> list[str]:
-    return [part for piece in _SENTENCE_END.split(text.strip()) if piece for part in _slices(piece)]
-
-
-def _slices(piece: str) -> Iterator[str]:
-    start = 0
-    while len(piece) - start > _PIECE_CHARS:
-        end = _boundary(piece, start)
-        yield piece[start:end]
-        start = end
-    if start < len(piece):
-        yield piece[start:]
-
-
-def _boundary(text: str, start: int) -> int:
-    """Return the place to cut a piece off: in no word, number or identifier, if need be after a comma or further on."""
-    limit = start + _PIECE_CHARS
-    window = range(limit, limit - _PIECE_CHARS // 2, -1)
-    for end in window:
-        if not (_IN_A_TOKEN.match(text[end - 1]) and _IN_A_TOKEN.match(text[end])):
-            return end
-    comma = next((end for end in window if text[end - 1] == ","), 0)
-    if comma:
-        return comma
-    after = _NOT_IN_A_TOKEN.search(text, limit)
-    return after.start() if after else len(text)
-
-
 def _begin(text: str, limit: int) -> str:
     """Return the beginning of a text without half a number: `1234567` must not be read as 123."""
-    if len(text) <= limit:
-        return text
-    end = next((end for end in range(limit, 0, -1) if not _IN_A_TOKEN.match(text[end])), 0)
-    return f"{text[:end].rstrip()}…"
+    return text if len(text) <= limit else f"{_HALF_TOKEN.sub('', text[: limit + 1]).rstrip()}…"
 
 
 def _arguments(step: LoggedStep) -> str:
@@ -320,10 +263,8 @@ def update_working_memory(
         and _is_due(rounds, noted, compressed, settings.compress_every, most)
     ):
         left = most - sum(r.tokens for r in rounds if r.start >= raw.start)
-        short = digest(goal, steps, raw.start, left * _CHARS_PER_TOKEN - len(_FORM))
-        compressed = Compressed(
-            text=_FORM.format(steps=short.text), steps=raw.start, raw_from=str(raw.message.id), cut=short.cut
-        )
+        short, cut = digest(goal, steps, raw.start, left * _CHARS_PER_TOKEN - len(_FORM))
+        compressed = Compressed(text=_FORM.format(steps=short), steps=raw.start, raw_from=str(raw.message.id), cut=cut)
     return WorkingMemory(goal=goal, steps=steps, compressed=compressed)
 
 

@@ -16,8 +16,6 @@ from langgraph.prebuilt import ToolRuntime
 
 from react_mem.tools.registry import valid_names
 
-# Arithmetic, without running code.
-
 Number = int | float
 
 MAX_CHARS = 500
@@ -35,6 +33,11 @@ _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Mod: operator.mod,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Number], Number]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+_FAILURES: dict[type[Exception], str] = {
+    ZeroDivisionError: "division by zero",
+    OverflowError: "the result is too large",
+    RecursionError: "the expression is nested too deeply",
+}
 # People's signs for the parser's ones.
 _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "–": "-", "^": "**"})
 
@@ -47,13 +50,11 @@ def calculator(expression: str) -> str:
         expression: The expression.
     """
     try:
-        return _written(_value(_parsed(expression)))
-    except ZeroDivisionError:
-        raise ToolException("division by zero") from None
-    except OverflowError:
-        raise ToolException("the result is too large") from None
-    except RecursionError:
-        raise ToolException("the expression is nested too deeply") from None
+        value = _value(_parsed(expression))
+    except tuple(_FAILURES) as error:
+        raise ToolException(_FAILURES[type(error)]) from None
+    # a double holds fifteen significant digits exactly
+    return str(value) if isinstance(value, int) else f"{value:.15g}"
 
 
 def _parsed(expression: str) -> ast.expr:
@@ -82,11 +83,8 @@ def _value(node: ast.expr) -> Number:
 
 def _power(base: Number, exponent: Number) -> Number:
     # Checked before it is computed: 9**9**9 would never end.
-    if (
-        isinstance(base, int)
-        and isinstance(exponent, int)
-        and base.bit_length() * abs(exponent) > MAX_BITS + abs(exponent)
-    ):
+    whole = isinstance(base, int) and isinstance(exponent, int)
+    if whole and int(base).bit_length() * abs(exponent) > MAX_BITS + abs(exponent):
         raise OverflowError
     value = base**exponent
     if isinstance(value, complex):
@@ -95,24 +93,9 @@ def _power(base: Number, exponent: Number) -> Number:
 
 
 def _bounded(value: Number) -> Number:
-    if isinstance(value, int) and value.bit_length() > MAX_BITS:
-        raise OverflowError
-    if not isinstance(value, int) and not math.isfinite(value):
+    if value.bit_length() > MAX_BITS if isinstance(value, int) else not math.isfinite(value):
         raise OverflowError
     return value
-
-
-def _written(value: Number) -> str:
-    """Return a number as people write it.
-
-    >>> _written(0.1 + 0.2), _written(6 / 2)
-    ('0.3', '3')
-    """
-    # A double holds fifteen significant digits exactly.
-    return str(value) if isinstance(value, int) else f"{value:.15g}"
-
-
-# The current time.
 
 
 @tool
@@ -133,9 +116,6 @@ def current_time(timezone: str = "UTC") -> str:
     return datetime.now(zone).strftime(f"%Y-%m-%d %H:%M:%S {timezone} (%A)")
 
 
-# Tool by which an agent ends a conversation.
-
-
 @tool
 def end_conversation() -> str:
     """End this conversation with this answer: when the user says goodbye, or what they came for is done.
@@ -145,8 +125,6 @@ def end_conversation() -> str:
     # storing the turn with this step ends the conversation
     return "The conversation ends with this answer."
 
-
-# Tools for an agent's working memory within a turn: make room, and look at an older step again.
 
 _WHOLE = "Nothing is compressed: every step stands in the conversation, whole."
 

@@ -15,15 +15,9 @@ from langchain_core.tools.base import create_schema_from_function
 from react_mem.errors import ToolConfigError
 from react_mem.memory import MemoryPolicy
 
-# Tools that follow the memory policy of the agent that has them.
-
 
 class GovernedTool(StructuredTool):
-    """A tool with the agent's memory policy in every call, hidden from the model.
-
-    Args:
-        policy: The policy; the defaults until an agent sets its own.
-    """
+    """A tool with the agent's memory policy in every call, hidden from the model: at first the defaults."""
 
     policy: MemoryPolicy = MemoryPolicy.model_validate({})
 
@@ -33,13 +27,11 @@ class GovernedTool(StructuredTool):
 
 
 def governed(function: Callable[..., Awaitable[Any]], *, artifact: bool = False) -> GovernedTool:
-    """Make a tool of an async function with a `policy`.
+    """Make a tool of an async function with a `policy`; a model sees its other parameters and its docstring.
 
-    Args:
-        function: The function; a model sees its other parameters and its docstring.
-        artifact: True if it returns its text with an artifact, which no model sees and memory never stores.
+    With `artifact` it returns its text with an artifact, which no model sees and memory never stores.
     """
-    schema = create_schema_from_function(function.__name__, function, filter_args=["policy"])
+    schema = create_schema_from_function(function.__name__, function, filter_args=["access", "policy"])
     return GovernedTool.from_function(  # type: ignore[return-value]
         coroutine=function, args_schema=schema, response_format="content_and_artifact" if artifact else "content"
     )
@@ -48,9 +40,6 @@ def governed(function: Callable[..., Awaitable[Any]], *, artifact: bool = False)
 def under_policy(tool: BaseTool, policy: MemoryPolicy) -> BaseTool:
     """Return a tool under an agent's policy; a tool without a policy unchanged."""
     return tool.model_copy(update={"policy": policy}) if isinstance(tool, GovernedTool) else tool
-
-
-# Suggestions for misspelt names in error messages.
 
 
 def valid_names(name: str, valid: Iterable[str], elsewhere: Mapping[str, str] | None = None) -> str:
@@ -68,16 +57,14 @@ def valid_names(name: str, valid: Iterable[str], elsewhere: Mapping[str, str] | 
     >>> valid_names("zzz", [])
     'valid: none'
     """
-    known = sorted(valid)
-    hint = ""
-    elsewhere = elsewhere or {}
+    known, elsewhere = sorted(valid), elsewhere or {}
+    told = f"valid: {', '.join(known) or 'none'}"
     given = {one: place for one, place in elsewhere.items() if one == name}
     for names in (given, {one: one for one in known}, elsewhere):
         folded = {one.casefold(): place for one, place in names.items()}
         if near := difflib.get_close_matches(name.casefold(), folded, n=1):
-            hint = f"; did you mean {folded[near[0]]!r}?"
-            break
-    return f"valid: {', '.join(known) or 'none'}{hint}"
+            return f"{told}; did you mean {folded[near[0]]!r}?"
+    return told
 
 
 BUILT_IN: dict[str, str] = {
@@ -92,7 +79,7 @@ BUILT_IN: dict[str, str] = {
     "retrieve_facts": "react_mem.tools.memory_tools:retrieve_facts",
     "store_fact": "react_mem.tools.memory_tools:store_fact",
     "unfold_summary": "react_mem.tools.memory_tools:unfold_summary",
-    "web_search": "react_mem.tools.web_search:web_search",
+    "web_search": "react_mem.tools.web.search:web_search",
 }
 """"module:attribute" by name; a module is imported at the first use of its tool, so that an extra stays optional."""
 
@@ -125,21 +112,17 @@ def load_tools(names: Sequence[str], policy: MemoryPolicy | None = None) -> list
     >>> [tool.name for tool in load_tools(["calculator"])]
     ['calculator']
     """
-    loaded: dict[str, BaseTool] = {}
-    origins: dict[str, str] = {}
+    loaded: dict[str, tuple[str, BaseTool]] = {}
     for name in names:
         check_tool_name(name)
         found = _load(name, BUILT_IN.get(name, name))
-        if policy is not None:
-            found = under_policy(found, policy)
         if found.name in loaded:
             raise ToolConfigError(
-                f"tools {origins[found.name]!r} and {name!r} are both called {found.name!r}; "
+                f"tools {loaded[found.name][0]!r} and {name!r} are both called {found.name!r}; "
                 "a model tells tools apart by name: remove or rename one"
             )
-        loaded[found.name] = found
-        origins[found.name] = name
-    return list(loaded.values())
+        loaded[found.name] = name, found if policy is None else under_policy(found, policy)
+    return [tool for _, tool in loaded.values()]
 
 
 def _split(path: str) -> tuple[str, str]:

@@ -39,8 +39,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.answers import read_answer
 from react_mem.memory.model.interface import MemoryQuery, MemoryWriteEvent
 from react_mem.memory.model.namespaces import decode, encode, owner_namespace
-from react_mem.tools.web.clean import clean
-from react_mem.tools.web.reader import without_markup
+from react_mem.tools.web.clean import clean, without_markup
 from tests.attacks.fuzz_rest import KnownIds, rest_request, sent
 from tests.attacks.random_values import ATTACKER, CANARY, SCOPES, VICTIM, changed, text, torn, value
 from tests.support.databases import fresh_memory_store

@@ -18,7 +18,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from react_mem.graphs.auth.signed_tokens import FRESH_SECONDS, PATIENCE_SECONDS, PAUSE_SECONDS
+from react_mem.graphs.auth.by_jwt import FRESH_SECONDS, PATIENCE_SECONDS, PAUSE_SECONDS
 from tests.support.dev_server import ROOT, DevServer, database_for_a_server, dev_server
 from tests.support.identity_provider import CLOCK_ENV, IdentityProvider, TestClock, identity_provider
 from tests.support.people import AUDIENCE, ISSUER, SECRET

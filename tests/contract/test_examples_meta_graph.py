@@ -20,7 +20,7 @@ from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.states import Skill, StepExperience
 from react_mem.memory.reflect.tasks.planning import parse
-from react_mem.memory.reflect.tasks.task_store import KeptTask, TaskKeeper
+from react_mem.memory.reflect.tasks.task_store import TaskKeeper
 from react_mem.memory.retrieval.graph_reading import to_json
 from react_mem.memory.scopes.state import StateMemoryStore
 

@@ -22,10 +22,10 @@ from langchain_core.runnables import RunnableLambda
 
 from react_mem.memory.model.external import WebAnswer, WebSettings
 from react_mem.tools.web import reader
-from react_mem.tools.web.engines import DuckDuckGo, Engine, Google, Retriever, SearXNG, Tavily, WebHit
+from react_mem.tools.web.engines import Engine, WebHit, engine_named
 from react_mem.tools.web.fetch import PageFetcher, decode
 from react_mem.tools.web.network import Network, PageError, PageRefused
-from react_mem.tools.web.search import WebSearch, web_search
+from react_mem.tools.web.search import WebSearch, shared_search
 from tests.support.scripted_model import ScriptedModel
 from tests.support.web_server import GOLD, INJECTION, Page, WebServer, never
 
@@ -266,7 +266,7 @@ async def test_the_next_engine_answers_for_one_that_fails(web: WebServer, monkey
     with WebServer() as other:
         monkeypatch.setenv("SEARXNG_URL", other.base_url + "/")
         other.finds({"url": web.page("/gold", GOLD), "publishedDate": "2026-05-02T00:00:00"})
-        answer = await search(web, engines=[Tavily(), SearXNG()])
+        answer = await search(web, engines=[engine_named("tavily"), engine_named("searxng")])
         assert [page.engine for page in answer.pages] == ["searxng"]
         assert answer.pages[0].published == "2026-05-02"
         assert answer.missing == {"tavily": "it has been asked too often (429)"}
@@ -302,7 +302,9 @@ async def test_what_is_not_set_up_is_said_and_passed_over(web: WebServer, monkey
     for name in ("TAVILY_API_KEY", "GOOGLE_API_KEY", "SEARXNG_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setitem(sys.modules, "ddgs", None)
-    answer = await search(web, engines=[Tavily(), DuckDuckGo(), Google(), SearXNG(), Retriever("no_such_module:it")])
+    answer = await search(
+        web, engines=[engine_named(name) for name in ("tavily", "duckduckgo", "google", "searxng", "no_such_module:it")]
+    )
     assert answer.pages == ()
     assert answer.missing["tavily"] == "TAVILY_API_KEY is not set"
     assert "pip install 'react-mem[search]'" in answer.missing["duckduckgo"]
@@ -346,12 +348,12 @@ async def test_google_and_retrievers(web: WebServer, monkeypatch: pytest.MonkeyP
         "pagemap": {"metatags": [{"article:published_time": "2026-04-30T01:02:03Z"}]},
     }
     web.answers(Page(json.dumps({"items": [item]}).encode(), "application/json"))
-    answer = await search(web, engines=[Google()])
+    answer = await search(web, engines=[engine_named("google")])
     assert [(page.engine, page.published) for page in answer.pages] == [("google", "2026-04-30")]
     (asked,) = web.queries
     assert (asked["q"], asked["cx"], asked["key"]) == (QUESTION, "engine-id", "google-key")
 
-    searches = searching(web, engines=[Retriever(f"{__name__}:retriever")])
+    searches = searching(web, engines=[engine_named(f"{__name__}:retriever")])
     retrieved.clear()
     answer = await searches.search(QUESTION, now=NOW)
     assert [(page.text, page.title, page.url) for page in answer.pages] == [
@@ -378,9 +380,6 @@ retriever = RunnableLambda(_retrieve)
 class _Failing:
     """An engine that fails as long as it is told to."""
 
-    name = "failing"
-    is_shared = True
-
     def __init__(self) -> None:
         self.fails = True
         self.asked = 0
@@ -397,7 +396,7 @@ async def test_an_engine_that_keeps_failing_is_left_alone_for_a_while(
 ) -> None:
     monkeypatch.setattr("react_mem.tools.web.search.CACHE_SECONDS", 0)
     engine, now = _Failing(), [0.0]
-    searches = searching(web, engines=[engine], clock=lambda: now[0])
+    searches = searching(web, engines=[Engine("failing", engine.find)], clock=lambda: now[0], cache_seconds=0)
 
     async def missing() -> str:
         return (await searches.search(QUESTION, now=NOW)).missing.get("failing", "")
@@ -571,12 +570,12 @@ async def test_stopping_a_turn_stops_its_search(web: WebServer) -> None:
 
 
 async def test_one_search_serves_a_process() -> None:
-    assert web_search(settings()) is web_search(settings())
-    assert web_search(settings()) is not web_search(settings(max_results=1))
+    assert shared_search(settings()) is shared_search(settings())
+    assert shared_search(settings()) is not shared_search(settings(max_results=1))
 
 
 @pytest.mark.parametrize(
-    "module", ["react_mem.agents.entry", "react_mem.agents.agent_opening", "react_mem.tools.web_search"]
+    "module", ["react_mem.agents.entry", "react_mem.agents.agent_opening", "react_mem.tools.web.search"]
 )
 def test_a_package_that_one_setting_needs_is_loaded_when_it_is_used(module: str) -> None:
     packages = {"ddgs", "langmem", "tavily", "trafilatura", "lxml"}

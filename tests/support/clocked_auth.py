@@ -7,11 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from react_mem.graphs.auth import signed_tokens
-from react_mem.graphs.auth.by_jwt import by_jwt
-from react_mem.graphs.auth.signed_tokens import JwtSettings, PublicKeys
+from react_mem.graphs.auth import by_jwt
+from react_mem.graphs.auth.by_jwt import JwtSettings, PublicKeys
 from tests.support.identity_provider import CLOCK_ENV, TestClock
 
 _clocked: Any = partial(PublicKeys, clock=TestClock(Path(os.environ[CLOCK_ENV])))
-signed_tokens.PublicKeys = _clocked
-auth = by_jwt(JwtSettings.from_env())
+by_jwt.PublicKeys = _clocked
+auth = by_jwt.by_jwt(JwtSettings.from_env())

@@ -11,17 +11,13 @@ import hmac
 import logging
 import os
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 
 from langgraph_sdk import Auth
 
 from react_mem.errors import ServerAuthError
-from react_mem.graphs.auth.permissions import bearer_token, caller, default_deny, scraper, unauthorized
-from react_mem.graphs.auth.signed_tokens import administrators
+from react_mem.graphs.auth.permissions import administrators, bearer_token, caller, default_deny, scraper, unauthorized
 from react_mem.memory.runtime import unfit
-
-# API keys: who sent one, by a file of their hashes.
 
 FILE_ENV = "AUTH_API_KEYS_FILE"
 
@@ -51,25 +47,20 @@ class ApiKeys:
 
     def identity(self, key: str) -> str | None:
         """Return the identity that owns an API key; None for an unknown key."""
-        self._renew()
+        if (stamp := self._stamped()) != self._stamp:
+            self._stamp = stamp
+            try:
+                self._identities = read_keys(self._file)
+            except ServerAuthError as error:
+                # nobody is let in by keys of which somebody may have taken one out
+                self._identities = {}
+                log.error("no API key is accepted until this is mended: %s", error)
         if not MIN_KEY_CHARS <= len(key) <= MAX_KEY_CHARS:
             return None
         wanted = hashlib.sha256(key.encode()).digest()
         # all of them, however early one fits: the time tells nothing
         found = [identity for digest, identity in self._identities.items() if hmac.compare_digest(digest, wanted)]
         return found[-1] if found else None
-
-    def _renew(self) -> None:
-        stamp = self._stamped()
-        if stamp == self._stamp:
-            return
-        self._stamp = stamp
-        try:
-            self._identities = read_keys(self._file)
-        except ServerAuthError as error:
-            # nobody is let in by keys of which somebody may have taken one out
-            self._identities = {}
-            log.error("no API key is accepted until this is mended: %s", error)
 
     def _stamped(self) -> tuple[int, int, int]:
         try:
@@ -128,13 +119,9 @@ def by_api_key(keys: ApiKeys, admins: frozenset[str]) -> Auth:
     return auth
 
 
-@cache
-def _from_env() -> Auth:
-    return by_api_key(ApiKeys.from_env(), administrators())
-
-
 def __getattr__(name: str) -> Auth:
     """Return `auth`, made when a server asks for it: only there do its settings have to be right."""
     if name != "auth":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _from_env()
+    auth: Auth = globals().setdefault(name, by_api_key(ApiKeys.from_env(), administrators()))
+    return auth

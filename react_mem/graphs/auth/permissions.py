@@ -98,10 +98,13 @@ def _owned(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.FilterType:
     return owner
 
 
-# Identity of an authenticated caller: checked once, before anything is done in their name.
-
 METRICS_PATH = "/memory/metrics"
 METRICS_TOKEN_ENV = "METRICS_TOKEN"  # noqa: S105 - the name of a setting
+
+
+def administrators(environ: Mapping[str, str] = os.environ) -> frozenset[str]:
+    """Return the identities of the administrators, from `AUTH_ADMINS`."""
+    return frozenset(filter(None, (name.strip() for name in environ.get("AUTH_ADMINS", "").split(","))))
 
 
 def bearer_token(authorization: str | None) -> str:

@@ -16,8 +16,7 @@ from langgraph.store.base import BaseStore, GetOp, Item
 from react_mem.memory.graph.links import FOUNDS, STEPS, Direction, Edge, Link, LinkKind, Node, derived, reader
 from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, shortest, strength
 from react_mem.memory.index.recall import as_read
-from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.llm.checked_calls import checked_calls
+from react_mem.memory.llm.causes import cause_of, checked_calls
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, KINDS, SKILL, SUMMARY, origin_of, title_of
 from react_mem.memory.model.namespaces import scope_namespace

@@ -19,7 +19,15 @@ from react_mem.memory.language.folding import fold, normalise
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.standing import standing_in
 from react_mem.memory.language.statements import is_pleasantry, is_question, sentences
-from react_mem.memory.model.interface import Arm, Fragment, MemoryQuery, MemoryResultItem, MemoryScope, reranker_at
+from react_mem.memory.model.interface import (
+    ALL_ARMS,
+    Arm,
+    Fragment,
+    MemoryQuery,
+    MemoryResultItem,
+    MemoryScope,
+    reranker_at,
+)
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
@@ -65,7 +73,7 @@ def outline_operations(query: MemoryQuery, question: Question | None, policy: Me
         _EXCHANGES,
         without=query.seen,
         # little of everything: nothing is too far from the question, and what is near to all of it is not put back
-        arms=policy.recall.arms - {Arm.HUB, Arm.STANDING},
+        arms=ALL_ARMS - {Arm.HUB, Arm.STANDING},
         pairs=True,
     )
     summaries = every._replace(conditions={"kind": SUMMARY.name}, limit=_SUMMARIES, pairs=False)

@@ -126,7 +126,7 @@ async def _arms(store: BaseStore, user_id: str, hit: Says, asked: Sequence[str])
         recalled = [answer for answer in answers if isinstance(answer, Recall)]
         missing = [answer.missing[arm] for answer in recalled if arm in answer.missing]
         found = [one.item for answer in recalled for one in answer.found]
-        hits = await asyncio.to_thread(_keys_of, found, hit)
+        hits = await asyncio.to_thread(lambda items: [item.key for item in items if hit(item)], found)
         yield check(f"arm {arm}", hits, "; ".join(dict.fromkeys(missing)))
 
 

@@ -8,8 +8,10 @@ import math
 import time
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -68,11 +70,9 @@ class RouteVectors:
     def __init__(self, routes: Sequence[Route], embeddings: Embeddings) -> None:
         self._routes = routes
         self._embeddings = embeddings
-        self._directions: Vectors | None = None
-        self._usual: Vectors = np.zeros(0)
-        self._spread = 1.0
+        self._compare: Callable[[Vectors], Vectors] | None = None
         self._not_before = 0.0
-        self._problem = ""
+        self._problem = "tools and layers are not embedded yet"
         self._preparing: asyncio.Task[None] | None = None
 
     async def scores(self, text: str) -> list[float]:
@@ -80,13 +80,13 @@ class RouteVectors:
 
         Raises NotReady if there are no vectors yet, and starts their making; else any error of the embedder.
         """
-        if self._directions is None:
+        if self._compare is None:
             if time.monotonic() >= self._not_before and (self._preparing is None or self._preparing.done()):
                 self._not_before = time.monotonic() + _REST
                 self._preparing = asyncio.create_task(self._prepare(), name=PREPARING)
-            raise NotReady(self._problem or "tools and layers are not embedded yet")
+            raise NotReady(self._problem)
         [asked] = _units([await self._embeddings.aembed_query(_text(text))])
-        scores: list[float] = ((self._directions @ asked - self._usual) / self._spread).tolist()
+        scores: list[float] = self._compare(asked).tolist()
         return scores
 
     async def _prepare(self) -> None:
@@ -105,9 +105,9 @@ class RouteVectors:
                 questions += await asyncio.gather(*map(self._embeddings.aembed_query, batch))
             directions = _units([sum(weight * vectors[text] for text, weight in of_route) for of_route in parts])
             cosines = _units(questions) @ directions.T
-            self._usual = cosines.mean(axis=0)
-            self._spread = float(np.sqrt(np.square(cosines - self._usual).mean())) or 1.0
-            self._directions = directions
+            usual = cosines.mean(axis=0)
+            spread = float(np.sqrt(np.square(cosines - usual).mean())) or 1.0
+            self._compare = lambda asked: (directions @ asked - usual) / spread
         except Exception as error:  # whatever the provider's client raises; a later turn tries again
             self._problem = f"tools and layers could not be embedded: {type(error).__name__}"
             log.warning("tools are found by their words only, and no layer is: %s", cause_of(error))
@@ -131,8 +131,6 @@ def _units(vectors: Sequence[Any]) -> Vectors:
     return found / np.where(lengths == 0, 1.0, lengths)
 
 
-# Requests and routes compared by their words.
-
 _K1 = 0.8
 _B = 0.4
 """Parameters of BM25, chosen with `benchmarks.routing`: descriptions are short, so that term frequency and length say
@@ -152,7 +150,7 @@ class WordIndex:
         texts = (" ".join([r.title, r.description, r.arguments, *r.examples]) for r in routes)
         documents = [Counter(index_terms(text)) for text in texts]
         self._size = len(documents)
-        self._rarity = {term: self._idf(number) for term, number in Counter(t for d in documents for t in d).items()}
+        self._rarity = {term: self._idf(number) for term, number in Counter(chain.from_iterable(documents)).items()}
         self._found: dict[str, list[tuple[int, float]]] = {}
         average = sum(document.total() for document in documents) / max(self._size, 1) or 1.0
         for place, document in enumerate(documents):
@@ -210,8 +208,15 @@ class Router:
     async def rank(self, text: str, store: BaseStore | None, seconds: float) -> Ranking:
         """Rank the tools and the layers for a request; never raises. Without a store, or in time, words decide."""
         words = self._words.scores(text)
+        # a store with an embedder names it, as LangGraph's stores do
+        embeddings: Embeddings | None = getattr(store, "embeddings", None)
+        if store is None or embeddings is None:
+            return Ranking(self._sorted(words), missing={VECTOR: "there is no embedding model"})
+        if store not in self._vectors:
+            self._vectors[store] = RouteVectors([*self._tools, *self._layers], embeddings)
         try:
-            vectors = await self._compare(text, store, seconds)
+            async with asyncio.timeout(seconds):
+                vectors = await self._vectors[store].scores(text)
         except TimeoutError:
             cause = f"the embedding model did not answer within {seconds:.3g} seconds"
         except NotReady as error:
@@ -220,26 +225,14 @@ class Router:
             cause = f"the request could not be embedded: {type(error).__name__}"
         else:
             scores = [vector + _WORDS * word for vector, word in zip(vectors, words, strict=False)]
-            best = max(zip(vectors[len(words) :], self._layers, strict=True), key=lambda pair: pair[0], default=None)
+            best = max(zip(vectors[len(words) :], self._layers, strict=True), key=itemgetter(0), default=None)
             layers = (best[1].name,) if best is not None and best[0] >= _LAYER_STANDS_OUT else ()
             return Ranking(self._sorted(scores), layers)
         return Ranking(self._sorted(words), missing={VECTOR: cause})
 
-    async def _compare(self, text: str, store: BaseStore | None, seconds: float) -> list[float]:
-        # a store with an embedder names it, as LangGraph's stores do
-        embeddings: Embeddings | None = getattr(store, "embeddings", None)
-        if store is None or embeddings is None:
-            raise NotReady("there is no embedding model")
-        if store not in self._vectors:
-            self._vectors[store] = RouteVectors([*self._tools, *self._layers], embeddings)
-        async with asyncio.timeout(seconds):
-            return await self._vectors[store].scores(text)
-
     def _sorted(self, scores: Sequence[float]) -> list[tuple[Route, float]]:
         return sorted(zip(self._tools, scores, strict=False), key=lambda pair: -pair[1])
 
-
-# Relations between tools: declared ones, and successions in a user's own experience.
 
 MIN_FOLLOWED = 2
 """Minimal count of a succession; once may be chance."""
@@ -278,11 +271,9 @@ class Relations:
 
     def __init__(self, routes: Sequence[Route]) -> None:
         self._routes = {route.name: route for route in routes}
-        self._next: dict[str, list[str]] = {}
-        for route in routes:
-            for name in route.after:
-                if name in self._routes:
-                    self._next.setdefault(name, []).append(route.name)
+        self._declared = {
+            (before, route.name): _DECLARED for route in routes for before in route.after if before in self._routes
+        }
 
     def required(self, names: Iterable[str]) -> list[str]:
         """Return the requirements of tools, indirect ones included."""
@@ -296,26 +287,29 @@ class Relations:
 
     def partners(self, name: str, follows: Follows) -> list[str]:
         """Return the tools used with a tool in one turn: its successors, then its predecessors, most frequent first."""
-        before = dict.fromkeys((n for n in self._routes[name].after if n in self._routes), _DECLARED)
-        for earlier, later in follows.items():
-            if later.get(name, 0) >= MIN_FOLLOWED and earlier in self._routes:
-                before[earlier] = later[name]
-        return list(dict.fromkeys([*_by_number(self._following(name, follows)), *_by_number(before)]))
+        counted = self._counted(follows)
+        after = [(-times, later) for (earlier, later), times in counted if earlier == name]
+        before = [(-times, earlier) for (earlier, later), times in counted if later == name]
+        return list(dict.fromkeys(tool for part in (after, before) for _, tool in sorted(part, key=itemgetter(0))))
 
     def suggestions(self, names: Sequence[str], follows: Follows, limit: int) -> list[Suggestion]:
         """Return next steps after some tools, without these."""
         found: dict[str, Suggestion] = {}
+        counted = sorted(self._counted(follows), key=lambda pair: -pair[1])
         for name in names:
-            for tool in _by_number(self._following(name, follows)):
+            for tool in (later for (earlier, later), _ in counted if earlier == name):
                 if tool not in names and tool not in found:
                     times = follows.get(name, {}).get(tool, 0)
                     about = first_sentence(self._routes[tool].description)
                     found[tool] = Suggestion(tool, about, name, times if times >= MIN_FOLLOWED else 0)
         return sorted(found.values(), key=lambda one: -one.times)[:limit]
 
-    def _following(self, name: str, follows: Follows) -> dict[str, int]:
-        seen = {t: n for t, n in follows.get(name, {}).items() if n >= MIN_FOLLOWED and t in self._routes}
-        return {**dict.fromkeys(self._next.get(name, ()), _DECLARED), **seen}
+    def _counted(self, follows: Follows) -> Iterable[tuple[tuple[str, str], int]]:
+        """Return pairs of a tool and the next one, with their counts."""
+        pairs = ((earlier, later, times) for earlier, found in follows.items() for later, times in found.items())
+        known = self._routes.keys()
+        seen = {(a, b): times for a, b, times in pairs if times >= MIN_FOLLOWED and {a, b} <= known}
+        return (self._declared | seen).items()
 
 
 def first_sentence(text: str) -> str:
@@ -327,7 +321,3 @@ def first_sentence(text: str) -> str:
     line = text.strip().partition("\n")[0]
     end = line.find(". ")
     return (line[: end + 1] if end >= 0 else line)[:200]
-
-
-def _by_number(counted: Mapping[str, int]) -> list[str]:
-    return sorted(counted, key=lambda name: -counted[name])

@@ -13,8 +13,6 @@ from pydantic import BaseModel, Field
 from react_mem.errors import ToolConfigError
 from react_mem.tools.registry import valid_names
 
-# Settings of the switching engine, which chooses a turn's tools and layers of memory: an agent's `switching`.
-
 
 class RouteSettings(BaseModel, extra="forbid", frozen=True):
     """Description of a tool in a config, beside its own `metadata` of the same names."""

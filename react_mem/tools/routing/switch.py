@@ -24,8 +24,6 @@ from react_mem.prompts import load_prompt
 from react_mem.tools.routing.router import Follows, Ranking, Relations, Router, Suggestion, first_sentence
 from react_mem.tools.routing.routes import Route, SwitchSettings, tool_routes
 
-# The layers of memory as routes: which of them a request asks for.
-
 
 def layer_routes() -> list[Route]:
     """Return a route for each searched layer. Blocking the first time: it reads a file.
@@ -74,15 +72,15 @@ def picks_for(request: str, candidates: Sequence[Route], layers: Sequence[Route]
     data = "\n".join(block(tag, lines) for tag, lines in blocks.items())
     tools, known = [route.name for route in candidates], [route.name for route in layers]
     read = partial(_read, tools=tools, layers=known)
-    return ModelQuestion("pick_tools", data, _schema(tools, known), read, {"max_tools": MAX_PICKS})
+    return ModelQuestion("pick_tools", data, _schema(tools=tools, layers=known), read, {"max_tools": MAX_PICKS})
 
 
-def _schema(tools: Sequence[str], layers: Sequence[str]) -> dict[str, Any]:
-    def names(known: Sequence[str]) -> dict[str, Any]:
-        # an enum may not be empty
-        return {"type": "array", "items": {"type": "string", "enum": list(known) or [""]}}
-
-    parts = {"tools": names(tools), "layers": names(layers), "snapshot": {"type": "boolean"}}
+def _schema(**names: Sequence[str]) -> dict[str, Any]:
+    # an enum may not be empty
+    lists = {
+        key: {"type": "array", "items": {"type": "string", "enum": [*known] or [""]}} for key, known in names.items()
+    }
+    parts: dict[str, Any] = {**lists, "snapshot": {"type": "boolean"}}
     return {
         "title": "needed",
         "description": "What a request needs.",
@@ -94,11 +92,11 @@ def _schema(tools: Sequence[str], layers: Sequence[str]) -> dict[str, Any]:
 
 
 def _read(said: Mapping[str, Any], tools: Collection[str], layers: Collection[str]) -> Picks:
-    if not isinstance(said.get("tools"), list):
-        raise InvalidOutput("the model's answer could not be used: it has no list of tools", raw=str(said))
-    named = _known(said["tools"], tools)
-    if tools and said["tools"] and not named:
-        raise InvalidOutput("the model's answer could not be used: it names none of the tools", raw=str(said))
+    listed = said.get("tools")
+    named = _known(listed, tools)
+    if not isinstance(listed, list) or (tools and listed and not named):
+        why = "it names none of the tools" if isinstance(listed, list) else "it has no list of tools"
+        raise InvalidOutput(f"the model's answer could not be used: {why}", raw=str(said))
     return Picks(named[:MAX_PICKS], _known(said.get("layers"), layers), said.get("snapshot") is True)
 
 
@@ -133,13 +131,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Offer:
-    """Choice of a turn's tools and layers of memory.
+    """Choice of a turn: the offered `tools`, the most likely first (None: all), and the needed ones (`picked`).
 
-    Args:
-        tools: Names of the offered tools, the most likely first; None for all tools.
-        picked: The needed ones, as far as that is clear.
-        layers: The needed layers of memory; empty if none stands out.
-        asked: True if the model was called; `snapshot` if it says that the request closes or decides something.
+    `layers` of memory are empty if none stands out; `snapshot` marks a request that closes or decides something.
     """
 
     tools: tuple[str, ...] | None
@@ -147,7 +141,6 @@ class Offer:
     layers: tuple[str, ...] = ()
     by: Literal["all", "words", "semantic", "model"] = "all"
     suggestions: tuple[Suggestion, ...] = ()
-    asked: bool = False
     snapshot: bool = False
     missing: dict[str, str] = field(default_factory=dict)
 
@@ -197,8 +190,8 @@ class Switch:
         missing = ranking.missing | missing
         recent = [name for name in recent if name in self.routes]
         by: Literal["words", "semantic", "model"]
-        picks, asked = None, self._asker is not None and bool(request.strip())
-        if self._asker is not None and asked:
+        picks = None
+        if self._asker is not None and request.strip():
             candidates = [self.routes[name] for name in self._selected((), recent, ranking, followed, _CANDIDATES)]
             question = picks_for(request, candidates, self._layers)
             try:
@@ -225,7 +218,6 @@ class Switch:
             layers=layers,
             by="all" if names is None and by == "words" else by,
             suggestions=suggested,
-            asked=asked,
             snapshot=picks is not None and picks.snapshot,
             missing=missing,
         )
@@ -257,8 +249,6 @@ class Switch:
 def _unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
-
-# The tool by which an agent that is shown some of its tools finds the others.
 
 FIND_TOOLS = "find_tools"
 FOUND = "found_tools"

@@ -8,6 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import unescape
+from itertools import pairwise
 from typing import Any
 
 from react_mem.memory.language import index_terms, index_words
@@ -34,8 +36,12 @@ ol p pre section table td th title tr ul
 _SILENT_TAG = "template"
 """Tag that replaces hidden elements."""
 
-SILENT_TAGS, BLOCK_TAGS = frozenset(_SILENT.split()), frozenset(_BLOCK.split())
-HIDDEN_STYLE = re.compile(
+_INLINE = """
+a abbr b bdi big center cite code del em font i img ins kbd label link mark meta nobr q s samp small span strike strong
+sub sup time tt u var wbr html head body title
+"""
+_SILENT_TAGS, _BLOCK_TAGS = frozenset(_SILENT.split()), frozenset(_BLOCK.split())
+_HIDDEN_STYLE = re.compile(
     r"display:none|visibility:(?:hidden|collapse)|opacity:0(?:\.0+)?(?:[;!]|$)|font-size:0(?:\.0+)?(?:px|pt|em|rem|%)?(?:[;!]|$)"
     r"|(?:text-indent|left|top|margin-left):-\d{3,}|(?:max-)?(?:height|width):0(?:px)?(?:[;!]|$)|clip:rect\(0|clip-path:inset\(50%"
 )
@@ -45,6 +51,15 @@ _TAG = re.compile(r"(<[a-zA-Z][\w-]*+)((?:[^>=]++|=(?:\s*+(?:\"[^\"]*+\"|'[^']*+
 _QUOTED = re.compile(r"=\s*+(?:\"[^\"]*+\"|'[^']*+')")
 _BETWEEN = re.compile(r"[\s/]++")
 _MAX_ATTRIBUTES = 500
+
+
+# An HTML tag, one that is closed too, such as an engine's `<hl>`, or a comment; the last may be cut off.
+_MARKUP = re.compile(
+    rf"<!--|<(?:[!?][a-z]|(?:{'|'.join((_SILENT + _BLOCK + _INLINE).split())})(?![\w:-]))[^<>]*+>"
+    r"|</[a-z][\w:-]*+[^<>]*+(?:>|\Z)|<[a-z]++\s[^<>=]*+=[^<>]*+\Z",
+    re.IGNORECASE,
+)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
 
 @dataclass(frozen=True)
@@ -63,20 +78,15 @@ def clean(markup: str) -> Article:
     """
     try:
         import trafilatura
-        from lxml import html  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingPackage("trafilatura") from error
     # a page that cannot be parsed is no news for the operator
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
     logging.getLogger("htmldate").setLevel(logging.CRITICAL)
-    parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
-    source = _TAG.sub(_with_few_attributes, markup.replace("\x00", "")).encode("utf-8", "replace")
-    try:
-        tree = html.document_fromstring(source, parser=parser)
-    except (ValueError, AssertionError, html.etree.LxmlError):
+    tree = _parsed(markup)
+    if tree is None:
         return Article("")
     title = _flat(tree.findtext(".//title") or "")[:MAX_TITLE_CHARS]
-    _drop_hidden(tree)
     if sum(1 for _ in tree.iter()) > _MAX_ELEMENTS:
         return Article(_plain(tree), title)
     found = trafilatura.bare_extraction(
@@ -96,6 +106,39 @@ def clean(markup: str) -> Article:
     )
 
 
+def without_markup(text: str) -> str:
+    """Return an engine's text without its markup, a block a line; a text without any stays unchanged.
+
+    >>> without_markup("<p>The <b>latest</b> news &amp; more</p><!-- ad -->"), without_markup("if a < b: List<int>")
+    ('The latest news & more', 'if a < b: List<int>')
+    """
+    if _MARKUP.search(text):
+        tree = _parsed(text)
+        return "" if tree is None else _plain(tree)
+    return without_entities(text)
+
+
+def without_entities(text: str) -> str:
+    """Return a text with the characters that its entities stand for; in `?a=1&copy=2` there is none."""
+    return _ENTITY.sub(lambda found: unescape(found[0]), text)
+
+
+def _parsed(markup: str) -> Any:
+    """Return the tree of a page without its hidden parts; None for none. Raises MissingPackage without lxml."""
+    try:
+        from lxml import html  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise MissingPackage("lxml") from error
+    parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    source = _TAG.sub(_with_few_attributes, markup.replace("\x00", "")).encode("utf-8", "replace")
+    try:
+        tree = html.document_fromstring(source, parser=parser)
+    except (ValueError, AssertionError, html.etree.LxmlError):
+        return None
+    _drop_hidden(tree)
+    return tree
+
+
 def _with_few_attributes(tag: re.Match[str]) -> str:
     """Return a tag unchanged; with more attributes than an honest page has, as a hidden tag."""
     if len(tag[2]) < 2 * _MAX_ATTRIBUTES:
@@ -112,26 +155,24 @@ def _drop_hidden(tree: Any) -> None:
     for element in tree.xpath("//*[@hidden or @aria-hidden='true' or @style]"):
         hidden = "hidden" in element.attrib or element.get("aria-hidden") == "true"
         style = re.sub(r"\s", "", element.get("style", "")).lower()
-        if (hidden or HIDDEN_STYLE.search(style)) and element.getparent() is not None and element.tag != "body":
+        if (hidden or _HIDDEN_STYLE.search(style)) and element.getparent() is not None and element.tag != "body":
             element.tag = _SILENT_TAG
     # in one pass: removal one by one takes quadratic time
-    strip_elements(tree, *SILENT_TAGS, with_tail=False)
+    strip_elements(tree, *_SILENT_TAGS, with_tail=False)
     # joins the text pieces once, instead of at every access
     for element in tree.iter():
         element.text, element.tail = element.text, element.tail
 
 
 def _plain(tree: Any) -> str:
-    parts: list[str] = []
-    size = 0
-    body = tree.find("body")
-    for element in (tree if body is None else body).iter():
-        is_block = element.tag in BLOCK_TAGS
-        parts.append("\n" if is_block else "")
-        parts.append(element.text or "")
-        # a text after a block has a line of its own
-        parts.append(("\n" if is_block else "") + (element.tail or ""))
-        size += len(element.text or "") + len(element.tail or "")
+    from lxml.etree import iterwalk
+
+    body, parts, size = tree.find("body"), [], 0
+    for event, element in iterwalk(tree if body is None else body, events=("start", "end")):
+        said = (element.text if event == "start" else element.tail) or ""
+        # what is before, in and after a block has lines of its own
+        parts.append(f"\n{said}" if element.tag in _BLOCK_TAGS else said)
+        size += len(said)
         if size > MAX_TEXT_CHARS:
             break
     lines = (_flat(line) for line in "".join(parts).split("\n"))
@@ -141,8 +182,6 @@ def _plain(tree: Any) -> str:
 def _flat(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
-
-# The part of a page that has to do with a question.
 
 MAX_PAGE_CHARS = 2000
 """Characters of one page in the prompt: three pages are about 2,000 tokens."""
@@ -179,12 +218,9 @@ def relevant(text: str, question: str, limit: int = MAX_PAGE_CHARS) -> str:
         if cost - len(GAP) * (not chosen) <= room:
             chosen.append(place)
             room -= cost
-    parts: list[str] = []
-    for before, place in zip([-1, *sorted(chosen)], sorted(chosen), strict=False):
-        if parts:
-            parts.append("\n" if place == before + 1 else GAP)
-        parts.append(passages[place])
-    return "".join(parts)
+    chosen.sort()
+    parts = [("\n" if place == before + 1 else GAP) + passages[place] for before, place in pairwise(chosen)]
+    return "".join([passages[place] for place in chosen[:1]] + parts)
 
 
 def is_copy(text: str, others: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ import sys
 import threading
 from typing import BinaryIO, cast
 
-from react_mem.tools.web.clean import Article, clean
+from react_mem.tools.web.clean import Article, clean, without_markup
 from react_mem.tools.web.missing import MissingPackage
 
 MEMORY_BYTES = 512 * 1024 * 1024
@@ -52,8 +52,8 @@ class PageCleaner:
             )
         return self._process
 
-    def clean(self, markup: str, seconds: float) -> Article:
-        """Return the text of a page; empty for none.
+    def clean(self, markup: str, seconds: float, *, snippet: bool = False) -> Article:
+        """Return the text of a page, or of an engine's snippet; empty for none.
 
         Raises MissingPackage, TimeoutError after `seconds`, and CleanerStopped if the process dies, or cannot read the
         page.
@@ -70,7 +70,7 @@ class PageCleaner:
         timer.daemon = True
         timer.start()
         try:
-            _send(asked, markup)
+            _send(asked, [markup, snippet])
             reply = answers.readline()
         except OSError:
             reply = b""
@@ -105,9 +105,9 @@ def _send(pipe: BinaryIO, message: object) -> None:
     pipe.flush()
 
 
-def _answer(markup: str) -> dict[str, str]:
+def _answer(markup: str, is_snippet: bool) -> dict[str, str]:
     try:
-        return dict(vars(clean(markup)))
+        return {"text": without_markup(markup)} if is_snippet else dict(vars(clean(markup)))
     except MissingPackage as error:
         return {"missing": error.package}
     except Exception as error:  # whatever a parser makes of a page
@@ -131,9 +131,9 @@ def main() -> None:
     # prints of a library are no answer
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     _bound(int(sys.argv[1]))
-    _answer("")  # whatever it imports is there when the first page comes
+    _answer("", False)  # whatever it imports is there when the first page comes
     for line in asked:
-        _send(answers, _answer(json.loads(line)))
+        _send(answers, _answer(*json.loads(line)))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import codecs
 import re
 import ssl
 import zlib
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,11 +16,7 @@ from charset_normalizer import from_bytes
 
 from react_mem.tools.web.network import CheckedBackend, Network, PageError, PageRefused
 
-# Decoding of a page, whatever encoding it declares.
-
 _DECLARED = re.compile(rb"""<(?:meta|\?xml)\b[^>]{0,300}?(?:charset|encoding)\s*=\s*["']?\s*([\w-]{2,40})""", re.I)
-_HEAD = 2048
-"""Bytes. A browser looks for the declaration in the first 1024."""
 
 _NAMES = """
 ascii utf-8 utf-8-sig utf-16 utf-16-le utf-16-be utf-32 latin-1 cp437 cp850 cp852 cp866 cp874 cp932 cp949 cp950
@@ -32,9 +27,7 @@ gb2312 gbk gb18030 big5 big5hkscs euc-jp euc-kr shift_jis iso2022_jp iso2022_kr 
 _KNOWN = frozenset(codecs.lookup(name).name for name in _NAMES.split())
 """Encodings of pages. Python knows more, some of which are not text and some slow on crafted input."""
 
-_VALID_AS_UTF8 = frozenset(
-    codecs.lookup(name).name for name in ("iso2022_jp", "iso2022_kr", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
-)
+_VALID_AS_UTF8 = {"iso2022_jp", "iso2022_kr", "utf-16", "utf-16-le", "utf-16-be", "utf-32"}
 """Encodings with bytes that are valid UTF-8 too."""
 
 _UNDECLARED = ["cp874", "cp932", "cp949", *(f"cp125{number}" for number in range(9)), "cp866", "koi8_r", "koi8_u"]
@@ -56,10 +49,8 @@ _BOMS = (
 def decode(body: bytes, declared: str = "") -> str:
     r"""Return a page's text; unreadable bytes become U+FFFD. Blocks for some ten milliseconds if it must detect.
 
-    Order: the byte order mark, valid UTF-8, which no other text is by chance, the declared encoding, detection.
-
-    Args:
-        declared: Encoding by the server.
+    Order: the byte order mark, valid UTF-8, which no other text is by chance, what the server declares, what the
+    markup declares, detection.
 
     >>> decode("giá vàng".encode(), "latin-1")
     'giá vàng'
@@ -73,9 +64,9 @@ def decode(body: bytes, declared: str = "") -> str:
     for mark, name in _BOMS:
         if body.startswith(mark):
             return body.decode(name, "replace")
-    found = _DECLARED.search(body[:_HEAD])
-    in_markup = found.group(1).decode("ascii", "ignore") if found else ""
-    names = [name for name in (_canonical(declared), _canonical(in_markup)) if name]
+    # a browser looks for the declaration in the first 1024 bytes
+    in_markup = [found.decode("ascii", "ignore") for found in _DECLARED.findall(body[:2048])[:1]]
+    names = list(filter(None, map(_canonical, (declared, *in_markup))))
     for name in (*(name for name in names if name in _VALID_AS_UTF8), "utf-8", *names):
         try:
             return body.decode(name)
@@ -105,11 +96,11 @@ def _detected(sample: bytes) -> str:
     # in some encodings a letter has up to four bytes, and the sample may end within one
     for end in range(len(sample), len(sample) - 4, -1):
         matches = from_bytes(sample[:end], cp_isolation=_UNDECLARED)
-        best = matches.best()
-        if best is not None:
+        if best := matches.best():
             equal = [match for match in matches if (match.chaos, match.coherence) == (best.chaos, best.coherence)]
-            western = any("cp1252" in match.could_be_from_charset for match in equal)
-            return "cp1252" if western else best.encoding
+            if not any("cp1252" in match.could_be_from_charset for match in equal):
+                return best.encoding
+            break
     return "cp1252"
 
 
@@ -193,7 +184,7 @@ class PageFetcher:
                 raise PageError("status", f"it answers with status {response.status}")
             header = headers.get(b"content-type", b"").decode("latin-1")
             declared = re.search(r"charset\s*=\s*([^;\s]+)", header, re.IGNORECASE)
-            kind, charset = header.partition(";")[0].strip().lower(), declared.group(1) if declared else ""
+            kind, charset = header.partition(";")[0].strip().lower(), declared[1] if declared else ""
             if kind and kind not in _PAGES:
                 raise PageError("type", f"it is {kind}, not a page of text")
             body = await _read(response, headers)
@@ -209,29 +200,18 @@ async def _read(response: httpcore.Response, headers: dict[bytes, bytes]) -> byt
     if encoding not in (b"identity", b"", b"gzip", b"x-gzip"):
         raise PageError("type", "it is packed in a way that was not asked for")
     body = bytearray()
-    # each of these closes its source
-    stream = response.aiter_stream()
-    chunks = _unpacked(stream, MAX_BYTES) if encoding.endswith(b"gzip") else stream
-    async for chunk in chunks:
-        body += chunk
-        if len(body) > MAX_BYTES:
-            raise too_large
-    return bytes(body)
-
-
-async def _unpacked(stream: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
-    """Unpack gzip up to one byte over the limit, so that a zip bomb is never unpacked whole."""
-    unpacker = zlib.decompressobj(wbits=31)
-    left = limit + 1
-    async for packed in stream:
+    unpacker = zlib.decompressobj(wbits=31) if encoding.endswith(b"gzip") else None
+    async for chunk in response.aiter_stream():
         try:
-            chunk = unpacker.decompress(packed, left)
+            # up to one byte over the limit, so that a zip bomb is never unpacked whole
+            body += unpacker.decompress(chunk, MAX_BYTES + 1 - len(body)) if unpacker else chunk
         except zlib.error as error:
             raise PageError("type", "it says that it is gzip, and is not") from error
-        left -= len(chunk)
-        yield chunk
-        if left <= 0 or unpacker.eof:
-            return
+        if len(body) > MAX_BYTES:
+            raise too_large
+        if unpacker and unpacker.eof:
+            break
+    return bytes(body)
 
 
 def _parsed(url: str) -> httpx.URL:

@@ -156,8 +156,6 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         return addresses
 
 
-# Addresses of pages: the cited form, and the common form of equal pages.
-
 MAX_URL_CHARS = 2000
 """Length that browsers and servers agree on; longer addresses are not cited."""
 
@@ -189,9 +187,7 @@ def cited(url: str) -> str:
     netloc = f"[{host}]" if ":" in host else host
     if port is not None and port != {"http": 80, "https": 443}[scheme]:
         netloc += f":{port}"
-    query = parts.query
-    if any(_TRACKING.fullmatch(part.partition("=")[0]) for part in query.split("&")):
-        query = "&".join(part for part in query.split("&") if not _TRACKING.fullmatch(part.partition("=")[0]))
+    query = "&".join(part for part in parts.query.split("&") if not _TRACKING.fullmatch(part.partition("=")[0]))
     # a space or an angle bracket would end the address where it is cited
     path, query = (quote(part, safe="/%:@!$&'()*+,;=-._~?[]", encoding="utf-8") for part in (parts.path, query))
     return urlunsplit((scheme, netloc, path or "/", query, ""))

@@ -14,12 +14,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from react_mem.memory.language import fold, index_terms, index_words, listed
-
-# Places of a person's name in a text.
 
 Kind = Literal["name", "email", "number", "id", "address"]
 
@@ -89,7 +87,7 @@ def named(text: str, name: str) -> Iterator[Span]:
     parts = {fold(part) for part in own}
     for first, last in _runs(text, found, parts):
         run = found[first:last]
-        beside = [] if shouted else [*_neighbours(text, found, first, last, parts)]
+        beside = not shouted and _has_neighbour(text, found, first, last, parts)
         doubtful = not (accented or text[run[-1].end :].startswith(("'s", "’s"))) and (
             shouted or _starts_sentence(text, run[0])
         )
@@ -97,12 +95,10 @@ def named(text: str, name: str) -> Iterator[Span]:
             yield Span(run[0].start, run[-1].end, "name", "".join(word.folded for word in run))
 
 
-def _is_meant(
-    run: Sequence[_Word], own: Sequence[str], beside: Sequence[_Word], *, doubtful: bool, unmarked: bool
-) -> bool:
+def _is_meant(run: Sequence[_Word], own: Sequence[str], beside: bool, *, doubtful: bool, unmarked: bool) -> bool:
     """Return true if the words of a run are the name with these own words.
 
-    `beside` are other names beside the run; `doubtful` marks capitals that say nothing, as in "An apple", and
+    `beside` is true with another name beside the run; `doubtful` marks capitals that say nothing, as in "An apple", and
     `unmarked` a text in which no capital says anything.
     """
     said, whole = [word.folded for word in run], [fold(part) for part in own]
@@ -124,33 +120,32 @@ def _is_meant(
     return len(word.text) > 2 and not word.is_common
 
 
-def _runs(text: str, found: Sequence[_Word], parts: set[str]) -> Iterator[tuple[int, int]]:
-    """Yield the runs of adjacent words of a name: first, and behind the last."""
-    place = 0
-    while place < len(found):
-        first = place
-        while (
-            place < len(found)
-            and found[place].folded in parts
-            and (place == first or _TOGETHER.fullmatch(text[found[place - 1].end : found[place].start]))
-        ):
-            place += 1
-        if place > first:
-            yield first, place
-        else:
-            place += 1
+def _runs(text: str, found: Sequence[_Word], parts: set[str]) -> list[tuple[int, int]]:
+    """Return the runs of adjacent words of a name: first, and behind the last."""
+    runs: list[tuple[int, int]] = []
+    for place, word in enumerate(found):
+        if word.folded in parts:
+            goes_on = runs and runs[-1][1] == place and _are_together(text, found[place - 1], word)
+            runs.append((runs.pop()[0] if goes_on else place, place + 1))
+    return runs
 
 
-def _neighbours(text: str, found: Sequence[_Word], first: int, last: int, parts: set[str]) -> Iterator[_Word]:
-    """Yield the adjacent capitalised words, with which the run may be another name."""
-    if first and _TOGETHER.fullmatch(text[found[first - 1].end : found[first].start]):
-        before = found[first - 1]
-        if before.is_capital and not _starts_sentence(text, before) and not before.is_common:
-            yield before
-    if last < len(found) and _TOGETHER.fullmatch(text[found[last - 1].end : found[last].start]):
-        after = found[last]
-        if after.is_capital and after.folded not in parts and not after.is_common:
-            yield after
+def _are_together(text: str, before: _Word, after: _Word) -> bool:
+    return bool(_TOGETHER.fullmatch(text[before.end : after.start]))
+
+
+def _has_neighbour(text: str, found: Sequence[_Word], first: int, last: int, parts: set[str]) -> bool:
+    """Return true if a capitalised word is beside a run, with which it may be another name."""
+    before, after = found[max(first - 1, 0) : first], found[last : last + 1]
+    return any(
+        word.is_capital and not word.is_common and not _starts_sentence(text, word)
+        for word in before
+        if _are_together(text, word, found[first])
+    ) or any(
+        word.is_capital and not word.is_common and word.folded not in parts
+        for word in after
+        if _are_together(text, found[last - 1], word)
+    )
 
 
 def _starts_sentence(text: str, word: _Word) -> bool:
@@ -204,10 +199,8 @@ def private_spans(text: str, profile_values: Mapping[str, str]) -> list[Span]:
     kept: list[Span] = []
     for span in sorted(found, key=lambda span: (span.start, -span.end)):
         if kept and span.start < kept[-1].end:
-            if span.end <= kept[-1].end:
-                continue
             # overlapping places are one
-            kept[-1] = Span(kept[-1].start, span.end, kept[-1].kind, kept[-1].value)
+            kept[-1] = replace(kept[-1], end=max(span.end, kept[-1].end))
         else:
             kept.append(span)
     return kept
@@ -394,8 +387,5 @@ def _short(text: str) -> str:
         return text
     questions = [part.strip() for part in re.findall(r"[^.!?。？]+[?？]", text) if index_terms(part)]
     chosen = questions[-1] if questions else text
-    return (
-        chosen
-        if len(chosen) <= MAX_QUERY_CHARS
-        else chosen[:MAX_QUERY_CHARS].rpartition(" ")[0] or chosen[:MAX_QUERY_CHARS]
-    )
+    cut = chosen if len(chosen) <= MAX_QUERY_CHARS else chosen[:MAX_QUERY_CHARS].rpartition(" ")[0]
+    return cut or chosen[:MAX_QUERY_CHARS]

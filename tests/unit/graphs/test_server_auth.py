@@ -18,8 +18,8 @@ from starlette.exceptions import HTTPException
 
 from react_mem.errors import ExposedServerError, ServerAuthError
 from react_mem.graphs.auth.by_api_key import ApiKeys
+from react_mem.graphs.auth.by_jwt import PAUSE_SECONDS, JwtSettings, PublicKeys, Tokens
 from react_mem.graphs.auth.permissions import ADMINISTRATOR, METRICS, caller, permitted, scraper
-from react_mem.graphs.auth.signed_tokens import PAUSE_SECONDS, JwtSettings, PublicKeys, Tokens
 from react_mem.memory.runtime import development_user, unfit
 from react_mem.server_exposure import refuse_exposed_server
 from tests.support.people import AUDIENCE, GUARDED, ISSUER, token_of

@@ -12,7 +12,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from react_mem.graphs.http import TOKEN_VARIABLE, router
+from react_mem.graphs.auth.permissions import METRICS_TOKEN_ENV
+from react_mem.graphs.http import router
 from react_mem.memory import telemetry
 
 ROOT = Path(__file__).parents[3]
@@ -20,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
-    monkeypatch.delenv(TOKEN_VARIABLE, raising=False)
+    monkeypatch.delenv(METRICS_TOKEN_ENV, raising=False)
     app = FastAPI()
     app.include_router(router)
     return TestClient(app)
@@ -57,7 +58,7 @@ def test_it_tells_what_was_measured_since_the_server_started(client: TestClient)
 
 
 def test_with_a_token_nobody_else_reads_it(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(TOKEN_VARIABLE, "sesame")
+    monkeypatch.setenv(METRICS_TOKEN_ENV, "sesame")
     for headers in ({}, {"Authorization": "Bearer öther"}, {"Authorization": "sesame"}):
         encoded = {name: value.encode() for name, value in headers.items()}
         response = client.get("/memory/metrics", headers=encoded)

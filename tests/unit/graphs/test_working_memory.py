@@ -180,35 +180,35 @@ def step(result: str, thought: str = "", **arguments: Any) -> LoggedStep:
 )
 def test_what_a_later_step_uses_is_kept_with_its_context(fact: str, later: dict[str, Any]) -> None:
     steps = [step(f"{FILLER}{fact} {FILLER}"), step("x", **later)]
-    kept = digest("goal", steps, 1, 0)
-    assert fact in kept.text
-    assert kept.cut
-    assert len(kept.text) < len(FILLER)
-    assert fact not in digest("goal", [steps[0], step("x")], 1, 0).text
+    kept, cut = digest("goal", steps, 1, 0)
+    assert fact in kept
+    assert cut
+    assert len(kept) < len(FILLER)
+    assert fact not in digest("goal", [steps[0], step("x")], 1, 0)[0]
 
 
 def test_what_speaks_of_the_goal_is_kept_where_there_is_room() -> None:
     steps = [step(f"{FILLER} Its population is given below. {FILLER}"), step("x")]
-    assert "Its population is given" in digest("Compare the population of towns", steps, 1, 10_000).text
+    assert "Its population is given" in digest("Compare the population of towns", steps, 1, 10_000)[0]
 
 
 def test_the_beginning_never_ends_within_a_number() -> None:
     steps = [step("word " * 15 + "1234567890 and more words follow here without an end " * 9), step("x")]
-    kept = digest("goal", steps, 1, 200).text
+    kept = digest("goal", steps, 1, 200)[0]
     assert kept.count("word") == 15
     assert "123" not in kept
 
 
 def test_a_long_list_without_spaces_is_no_single_piece() -> None:
     steps = [step("[" + ",".join(str(n) for n in range(1000, 3000)) + "]"), step("x", n=2345)]
-    kept = digest("goal", steps, 1, 0).text
+    kept = digest("goal", steps, 1, 0)[0]
     assert "2345" in kept
     assert len(kept) < 600
 
 
 def test_less_room_leaves_less() -> None:
     steps = [step(FILLER + str(n)) for n in range(20)]
-    sizes = [len(digest("goal", steps, 20, room).text) for room in (100_000, 5_000, 0)]
+    sizes = [len(digest("goal", steps, 20, room)[0]) for room in (100_000, 5_000, 0)]
     assert sizes[0] > sizes[1] > sizes[2]
     assert sizes[1] <= 5_000
 
@@ -314,7 +314,7 @@ def test_a_compressed_step_keeps_what_is_cited_of_its_result(
     steps = update_working_memory([HumanMessage("q"), *(m for part in rounds for m in part)], None, POLICY)["steps"]
     starts = [sum(len(part) - 1 for part in rounds[:number]) for number in range(len(rounds) + 1)]
     for number, token in cited:
-        kept = digest("q", steps, starts[number], 0).text
+        kept = digest("q", steps, starts[number], 0)[0]
         assert token in kept
 
 
@@ -335,6 +335,6 @@ def test_the_room_is_kept_where_nothing_is_cited(sizes: list[int], tokens: int) 
 def test_a_result_that_is_one_endless_word_is_noted_in_no_time(endless: str) -> None:
     step = LoggedStep(thought="", action="read", arguments={}, observation=endless, error="")
     started = time.perf_counter()
-    assert digest("What is in it?", [step, step], 1, 1_000).text.startswith("Goal: What is in it?")
+    assert digest("What is in it?", [step, step], 1, 1_000)[0].startswith("Goal: What is in it?")
     # some 50 ms on a quiet core, minutes where each letter is taken for the beginning of a word
     assert time.perf_counter() - started < 10

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.tools.web.reader import without_markup
+from react_mem.tools.web.clean import without_markup
 
 
 @pytest.mark.parametrize(

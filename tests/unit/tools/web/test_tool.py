@@ -17,8 +17,7 @@ from react_mem.memory.model.external import WebSettings
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.tools.registry import load_tools
 from react_mem.tools.web.fetch import PageFetcher
-from react_mem.tools.web.search import WebSearch
-from react_mem.tools.web_search import web_search
+from react_mem.tools.web.search import WebSearch, web_search
 from tests.support.scripted_model import ScriptedModel, calls
 from tests.support.web_server import GOLD, Page, WebServer
 
@@ -33,7 +32,7 @@ def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
         monkeypatch.setenv("TAVILY_BASE_URL", server.base_url)
         monkeypatch.setenv("TAVILY_API_KEY", "tvly-test")
         monkeypatch.setattr(
-            "react_mem.tools.web_search.shared_search",
+            "react_mem.tools.web.search.shared_search",
             lambda settings: WebSearch(settings, fetcher=PageFetcher(server.network())),
         )
         yield server
