@@ -223,9 +223,8 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
     )
     links: bool = Field(
         False,
-        description="Whether the links between memories are followed: what is linked with a find is found too, and "
-        "facts are shown with the episode they came up in and the steps of a task that were taken. Up to four further "
-        "round trips before the answer.",
+        description="Whether facts are shown with what they are linked with: the episode they came up in, the steps of "
+        "a task that were taken. Up to two further round trips before the answer.",
     )
     reranker: Annotated[str, AfterValidator(check_reranker)] = Field(
         "",
