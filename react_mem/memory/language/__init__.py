@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from react_mem.memory.language.statements import is_question as is_question
     from react_mem.memory.language.statements import is_request as is_request
     from react_mem.memory.language.statements import listed as listed
-    from react_mem.memory.language.statements import may_request as may_request
     from react_mem.memory.language.statements import sentences as sentences
     from react_mem.memory.language.statements import settles as settles
     from react_mem.memory.language.statements import speaks_of_self as speaks_of_self
@@ -74,28 +73,28 @@ class Language:
         self.words = self._any_word("words")
         self.small_words = self._listed("words")
         self.first_person = self._any_word("first_person")
-        self.second_person = self._any_word("second_person")
+        # a subject is left out as a rule
+        self.subjectless = bool(data.get("subjectless"))
         # words without information about anybody, such as "know"
         self.hollow = self._listed("hollow")
         # questions without a question mark, and statements that look like them
         self.asks, self.unasked = self._one_of("asks"), self._one_of("unasked")
         # the end of an unfinished sentence: "My name is"
         self.unfinished = self._one_of("unfinished")
-        # forms of statements: about oneself; about others; about others with a name, a number or a date
-        self.tells_own, self.tells, self.finite = map(self._one_of, ("tells_own", "tells", "finite"))
+        # forms of statements about oneself
+        self.tells_own = self._one_of("tells_own")
         self.denies = self._one_of("denies")
         # words without lasting content in any combination, and whole sentences without
         self.pleasantries = self._listed("pleasantries")
         self.chatter = self._one_of("chatter")
-        # beginnings of an order to the assistant, and those that a statement about the user may have as well
-        self.requests, self.may_request = self._one_of("requests"), self._one_of("may_request")
+        # beginnings of an order to the assistant
+        self.requests = self._one_of("requests")
         # in each the group `what` holds the object
         self.forgets = tuple(re.compile(source, re.IGNORECASE | re.VERBOSE) for source in self._sources("forgets"))
         self.forgetting, self.forgets_last = self._one_of("forgetting"), self._one_of("forgets_last")
         self.forgets_all, self.totality = self._one_of("forgets_all"), self._one_of("totality")
         self.overview, self.small_talk = self._one_of("overview"), self._one_of("small_talk")
         self.asks_time = self._one_of("asks_time")
-        self.sum_words: tuple[str, ...] = tuple(data.get("sum_words") or ())
         # for 0, 1, 2 and so on, each in its forms; `_` in a word is a space
         counted = str(data.get("number_words") or "").split()
         self.number_words = tuple(tuple(one.replace("_", " ").split("/")) for one in counted)

@@ -9,11 +9,9 @@ from __future__ import annotations
 import calendar
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain
 
 from react_mem.memory.language import LANGUAGES, has_capital_nouns, known_language, other_language
@@ -21,120 +19,7 @@ from react_mem.memory.language.comparison import Vocabulary, content_words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.statements import sentences
 
-# Language identification without a model: whether a text is in the language of some others.
-
-_DENSE_SCRIPTS = ("HAN", "KANA", "HANGUL")  # one letter of these carries about as much as two of an alphabet
-_MIN_SCRIPT = 0.2  # least share of a conversation in a script for a text in that script to belong to it
-_MIN_KANA = 0.1  # least share of kana in Japanese; Chinese has none
-_MIN_HAN = 6  # least characters without kana that are not Japanese
-_SPOKEN = 0.12  # least share of small words in a text of a language
-_HEARD = 0.04  # the same in a conversation held in several languages
-_TERSE = 0.25
-"""The same with short small words counted, which other languages share: "Plan a trip to Hue" has no others."""
-
-_MIN_TELLING = 2
-_MIN_WORDS = 12  # least words for those shares to mean something
 _WORD = re.compile(r"[^\W\d_]+")
-
-
-class Speech:
-    """The language of a conversation, identified once, in linear time.
-
-    >>> vietnamese = Speech(["Tôi sống ở Huế và rất thích nơi này"])
-    >>> vietnamese.has("User lives in Hue."), vietnamese.has("The user told that they live in Hue.")
-    (True, False)
-    >>> Speech(["I live in Hanoi."]).has("用户住在河内。"), Speech(["私は河内に住んでいます"]).has("用户住在河内。")
-    (False, False)
-    """
-
-    def __init__(self, said: Iterable[str]) -> None:
-        text = unicodedata.normalize("NFKC", "\n".join(said))
-        self._scripts = _scripts(text)
-        self._words = _Words.of(text)
-
-    def has(self, text: str) -> bool:
-        """Return true if a text is in this language, as far as script and small words tell."""
-        text = unicodedata.normalize("NFKC", text)
-        if not self._same_script(_scripts(text)):
-            return False
-        one, other = _Words.of(text), self._words
-        return one.language == other.language or (
-            (not one.language or other.has(one.language)) and (not other.language or one.has(other.language))
-        )
-
-    def _same_script(self, mine: Counter[str]) -> bool:
-        theirs = self._scripts
-        if not mine or not theirs:
-            return True
-        for one, other in ((mine, theirs), (theirs, mine)):
-            # Japanese on one side, Chinese on the other
-            japanese = one["KANA"] >= _MIN_KANA * (one["HAN"] + one["KANA"]) > 0
-            if japanese and not other["KANA"] and other["HAN"] >= _MIN_HAN:
-                return False
-        main = max(_weights(mine).items(), key=lambda weight: weight[1])[0]
-        weights = _weights(theirs)
-        return weights.get(main, 0) >= _MIN_SCRIPT * sum(weights.values())
-
-
-@dataclass(frozen=True)
-class _Words:
-    """Word counts of a text: all, and the small words of each language with spaces.
-
-    `telling` leaves out small words of half of Europe, such as "a", "me" and "no".
-    """
-
-    count: int
-    small: Counter[str]
-    telling: Counter[str]
-
-    @classmethod
-    def of(cls, text: str) -> _Words:
-        words = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
-        telling = (word for word in words if len(word) > 2 or not word.isascii())
-        return cls(len(words), _small_words(words), _small_words(telling))
-
-    @property
-    def language(self) -> str:
-        """The code of the text's language; empty where none is clear."""
-        found = self.telling.most_common(1)
-        return found[0][0] if found and found[0][1] >= max(_MIN_TELLING, _SPOKEN * self.count) else ""
-
-    def has(self, language: str) -> bool:
-        """Return true if some of the text may be in a language; a text of few words may be in any."""
-        if self.count < _MIN_WORDS and not self.language:
-            return True
-        some = self.telling[language] >= max(_MIN_TELLING, _HEARD * self.count)
-        return some or self.small[language] >= _TERSE * self.count
-
-
-def _small_words(words: Iterable[str]) -> Counter[str]:
-    return Counter(language for word in words for language in _SPEAKS.get(word, ()))
-
-
-def _scripts(text: str) -> Counter[str]:
-    return Counter(script for letter in text if letter.isalpha() and (script := _script_of(letter)))
-
-
-def _weights(scripts: Counter[str]) -> dict[str, int]:
-    """Return the amount of text in each script; Chinese characters and kana are one."""
-    weights: dict[str, int] = {}
-    for script, letters in scripts.items():
-        one = "HAN" if script == "KANA" else script
-        weights[one] = weights.get(one, 0) + letters * (2 if script in _DENSE_SCRIPTS else 1)
-    return weights
-
-
-@lru_cache(maxsize=4096)
-def _script_of(letter: str) -> str:
-    script = unicodedata.name(letter, "").split("-")[0].split(" ")[0]
-    return {"CJK": "HAN", "HIRAGANA": "KANA", "KATAKANA": "KANA"}.get(script, script)
-
-
-_SPEAKS: dict[str, tuple[str, ...]] = {}
-for _one in LANGUAGES:
-    for _word in frozenset[str]() if _one.unspaced else _one.small_words | _one.stop:
-        _SPEAKS[_word] = (*_SPEAKS.get(_word, ()), _one.code)
-
 
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _PART = re.compile(rf"{_DATE}|\d+(?:[.,:/]\d+)*")
@@ -183,9 +68,9 @@ class Told:
         return [*unknown, *unknown_numbers(text, self._values)]
 
     def bears_out(self, sentence: str) -> bool:
-        """Return true if a sentence can come from the sources: its names, numbers, language and words."""
+        """Return true if a sentence can come from the sources: its names, numbers and words."""
         far = len(content_words(sentence)) >= _MIN_SHARED and self.share(sentence) < _MIN_SHARE
-        return not far and self.speech.has(sentence) and not self.invented(sentence)
+        return not far and not self.invented(sentence)
 
     def share(self, text: str) -> float:
         """Return the share of a text's words in the sources; numbers, which have many spellings, do not count."""
@@ -199,11 +84,6 @@ class Told:
         """
         kept = [sentence for sentence in sentences(text) if self.bears_out(sentence)]
         return "".join(one if one[-1] in "。！？" else f"{one} " for one in kept).strip()
-
-    @cached_property
-    def speech(self) -> Speech:
-        """The language of the sources."""
-        return Speech(self._texts)
 
     @cached_property
     def _words(self) -> Vocabulary:

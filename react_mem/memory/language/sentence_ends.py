@@ -125,7 +125,6 @@ def bounded(sentence: str, limit: int = MAX_INDEXED_CHARS) -> Iterator[str]:
 # Telling program text that stands without a fence from what people say: lines that no sentence looks like.
 
 _LOOKED_AT = 300  # characters read of a line: code shows at its beginning
-_CODE_SHARE = 3  # one code line in so many makes the whole paragraph code, from two code lines on
 
 _CODE = re.compile(
     r"""^\s*(?:
@@ -151,27 +150,8 @@ _QUERY = re.compile(
 )
 
 
-def lines_without_code(text: str) -> Iterator[str]:
-    r"""Yield the lines of a text, with blank ones in place of program text.
-
-    Only lines that nothing but code looks like go, and whole paragraphs with many such lines. Fenced blocks are set
-    apart before, by `memory.language.own_words`.
-
-    >>> list(lines_without_code("I like tea.\nprint(x)\nHow about you?"))
-    ['I like tea.', '', 'How about you?']
-    """
-    paragraph: list[str] = []
-    for line in text.splitlines():
-        if line.strip():
-            paragraph.append(line)
-        else:
-            yield from (*_prose(paragraph), "")
-            paragraph = []
-    yield from _prose(paragraph)
-
-
 def is_code(line: str) -> bool:
-    """Return true for a line of program text.
+    """Return true for a line that nothing but program text looks like. Fenced blocks are set apart before.
 
     >>> is_code("const x = 5;"), is_code("I have a car (a red one); it is new.")
     (True, False)
@@ -180,14 +160,3 @@ def is_code(line: str) -> bool:
     """
     head = line[:_LOOKED_AT].rstrip() if len(line) > _LOOKED_AT else line.rstrip()
     return bool(_CODE.search(head) or _QUERY.match(head))
-
-
-def _prose(paragraph: list[str]) -> list[str]:
-    prose: list[str] = []
-    in_block = False
-    for line in paragraph:
-        # what is indented below a line of code is its body
-        in_block = is_code(line) or (in_block and line[:1].isspace())
-        prose.append("" if in_block else line)
-    code = prose.count("")
-    return [""] if code > 1 and code * _CODE_SHARE >= len(paragraph) else prose

@@ -14,7 +14,7 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS, edges, has_word
 from react_mem.memory.language.hedging import has_sign, is_hypothetical
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.sentence_ends import bounded, lines_without_code, split_line
+from react_mem.memory.language.sentence_ends import bounded, is_code, split_line
 
 _SENTENCE_END = re.compile(r"\n\s*\n|[.!?…]\s|[。！？]")
 _LINE_END = re.compile(r"\n")
@@ -24,6 +24,7 @@ _MAX_PLEASANTRY_WORDS = 6
 _LAUGHTER = re.compile(r"(\w{1,3}?)\1{2,}\w?")
 """Something short again and again, in any language: "hahaha", "jajaja", "哈哈哈"."""
 
+_INDENTED = ("    ", "\t")
 _END_CHARS = 20_000  # characters read at each end of a long text for a few statements: many times a model's share
 _ASKING_CHARS = 200  # a question shows at its beginning or its end; reading further costs time on long text
 
@@ -84,20 +85,6 @@ def is_request(sentence: str) -> bool:
     bare = edges(_bare(sentence), _ASKING_CHARS, " ")
     told = any(one.requests.search(bare) or one.overview.search(bare) for one in languages_of(bare))
     return told or asks_to_forget(bare)
-
-
-def may_request(sentence: str) -> bool:
-    """Return true for a sentence in the form of a request, which some statements share.
-
-    It serves where no model has read: a request taken for a fact is worse than a fact found only as a message.
-
-    >>> may_request("Rename utils.py to helpers.py"), may_request("I live in Hue")
-    (True, False)
-    >>> may_request("Take the blue pill at eight"), is_request("Take the blue pill at eight")
-    (True, False)
-    """
-    bare = edges(_bare(sentence), _ASKING_CHARS, " ")
-    return is_request(sentence) or any(one.may_request.search(bare) for one in languages_of(bare))
 
 
 def asks_to_forget(sentence: str) -> bool:
@@ -228,8 +215,9 @@ def ends_of(text: str) -> tuple[str, ...]:
 
 
 def _statements(text: str) -> Iterator[str]:
-    for line in unwrapped_lines(lines_without_code(text)):
-        for sentence in split_line(line):
+    for line in unwrapped_lines(text.splitlines()):
+        # what is indented is the body of program text
+        for sentence in split_line(line) if not (line.startswith(_INDENTED) or is_code(line)) else ():
             said = before_question(sentence) if is_question(sentence) else sentence
             if said and may_state(said) and declares(said):
                 yield from bounded(said)

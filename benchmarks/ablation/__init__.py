@@ -1,0 +1,1 @@
+"""Ablation: what each rule of language changes: `python -m benchmarks.ablation`."""
