@@ -1,1 +1,0 @@
-"""Ablation: what each rule of language changes: `python -m benchmarks.ablation`."""

@@ -1,10 +1,12 @@
-"""What each rule of language changes: the cases of `writing`, fresh ones and `poison`, with one rule switched off.
+"""What each rule of language changes: `writing`, fresh cases and `poison` with one rule switched off.
 
     python -m benchmarks.ablation [--fresh FILE] [--rules NAME ...] [--sets NAME ...] [--json FILE]
+    python -m benchmarks.ablation --rules abbreviations --run locomo --data locomo.json
 
-All cases run once with every rule watched. A case in which a rule never returned anything but what it returns while it is
-off cannot change; the others run again without it. Printed are the faults that come and go. The store is in memory, with
-an embedder that needs no model: the sums are not those of the other benchmarks, their differences are what counts.
+All cases run once with every rule watched. A case in which a rule never returned anything but what it returns while
+off cannot change; the others run again without it. Printed are the faults that come (+) and go (-). The store is in
+memory, with an embedder that needs no model: the sums are not those of the other benchmarks, their differences count.
+With `--run` another benchmark runs instead, with its own arguments, once for each rule that is off.
 """
 
 from __future__ import annotations
@@ -14,59 +16,50 @@ import importlib
 import inspect
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache, partial
+from argparse import REMAINDER
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import yaml
 from langgraph.store.memory import InMemoryStore
 
-from benchmarks.ablation.fresh import ListeningChat, load_fresh
-from benchmarks.ablation.rules import RULES
+from benchmarks.ablation.fresh import load_fresh
 from benchmarks.poison.attack import Attack, aimed_attacks, load_attacks
 from benchmarks.poison.run import converse
 from benchmarks.poison.run import judge as judge_attack
 from benchmarks.progress import counted, interruptible
 from benchmarks.report import Command, print_table, write_json
 from benchmarks.stand_ins import DIMS, HashEmbeddings
-from benchmarks.writing.case import Case, Manner, load_cases
+from benchmarks.writing.case import Case, load_cases
 from benchmarks.writing.drivers import Meter, ReactMem
-from benchmarks.writing.judge import absent, false_facts, judge
+from benchmarks.writing.judge import FAULTS, judge
+
+RULES: dict[str, tuple[str, Any]] = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text(encoding="utf-8"))
+OFF: dict[str, Callable[..., Any]] = {
+    "FIRST": lambda first, *_, **__: first,
+    "WHOLE": lambda text, sentences: [text] * len(sentences),
+    "RELATION": lambda _, fact, *__: fact.proposed.rel,
+}
+SETS = ("writing", "fresh", "poison")
+
+Name = tuple[str, str]
+"""A set and a case of it."""
 
 Run = Callable[[], Awaitable[list[str]]]
-
-
-class _Embedder(HashEmbeddings):
-    @cache
-    def embed_query(self, text: str) -> list[float]:
-        return super().embed_query(text)
-
-
-_EMBEDDER = _Embedder()
 _FRESH_FAULTS = ("missed", "wrongly_invalidated", "stale", "history_lost", "errors")
-SETS = ("writing", "careless", "hostile", "fresh", "poison")
+_EMBEDDER = HashEmbeddings()
 
 
 def _store() -> InMemoryStore:
     return InMemoryStore(index={"dims": DIMS, "embed": _EMBEDDER, "fields": ["text"]})
 
 
-async def _write(case: Case, manner: Manner) -> list[str]:
-    contents = await ReactMem(_store, "structured").run(case, manner, Meter())
-    if manner == "correct":
-        return [f"{finding.kind}: {finding.detail}" for finding in judge(case, contents)]
-    return [
-        *(f"false: {text}" for text in false_facts(case, contents)),
-        *(f"retired: {x}" for x in absent(case, contents)),
-    ]
-
-
-async def _ask(case: Any) -> list[str]:
-    ListeningChat.heard.clear()
-    contents = await ReactMem(_store, "structured", ListeningChat).run(case, "correct", Meter())
-    found = [f"{one.kind}: {one.detail}" for one in judge(case, contents) if one.kind in _FRESH_FAULTS]
-    return [*found, *case.unanswered()]
+async def _write(case: Case, kinds: Collection[str]) -> list[str]:
+    contents = await ReactMem(_store, "structured").run(case, "correct", Meter())
+    return [f"{finding.kind}: {finding.detail}" for finding in judge(case, contents) if finding.kind in kinds]
 
 
 async def _attack(attack: Attack) -> list[str]:
@@ -75,14 +68,13 @@ async def _attack(attack: Attack) -> list[str]:
     return [f"{name}: {text}" for name, texts in vars(result).items() if name != "attack" for text in texts]
 
 
-def runs(sets: Sequence[str], fresh: Path | None) -> dict[tuple[str, str], Run]:
-    """Return the run of each case by the name of its set and its own."""
-    manners: dict[str, Manner] = {"writing": "correct", "careless": "careless", "hostile": "hostile"}
-    found: dict[tuple[str, str], Run] = {}
-    for name, manner in manners.items():
-        found |= {(name, case.id): partial(_write, case, manner) for case in (load_cases() if name in sets else ())}
+def runs(sets: Sequence[str], fresh: Path | None) -> dict[Name, Run]:
+    """Return the run of each case."""
+    found: dict[Name, Run] = {}
+    if "writing" in sets:
+        found |= {("writing", case.id): partial(_write, case, FAULTS) for case in load_cases()}
     if fresh is not None and "fresh" in sets:
-        found |= {("fresh", case.id): partial(_ask, case) for case in load_fresh(fresh)}
+        found |= {("fresh", case.id): partial(_write, case, _FRESH_FAULTS) for case in load_fresh(fresh)}
     if "poison" in sets:
         found |= {("poison", one.id): partial(_attack, one) for one in (*load_attacks(), *aimed_attacks())}
     return found
@@ -90,81 +82,75 @@ def runs(sets: Sequence[str], fresh: Path | None) -> dict[tuple[str, str], Run]:
 
 @contextmanager
 def replaced(rule: str, replacement: Callable[..., Any]) -> Iterator[None]:
-    """Replace the function of a rule, `module:function` or `module:Class.method`, wherever it was imported."""
+    """Replace the function or method of a rule wherever it was imported; the replacement is given it first."""
     module, _, path = RULES[rule][0].partition(":")
     owner, _, name = path.rpartition(".")
-    holder: Any = importlib.import_module(module)
+    holder: Any = importlib.import_module(f"react_mem.memory.{module}")
     holder = getattr(holder, owner) if owner else holder
     old, kept = getattr(holder, name), inspect.getattr_static(holder, name)
-    new: Any = partial(replacement, old)
-    if owner:
-        new = (
-            staticmethod(new)
-            if isinstance(kept, staticmethod)
-            else lambda *given, **named: replacement(old, *given, **named)
-        )
-    modules = [one for key, one in list(sys.modules.items()) if key.startswith(("react_mem", "benchmarks"))]
+
+    def new(*given: Any, **named: Any) -> Any:
+        return replacement(old, *given, **named)
+
+    modules = [one for key, one in list(sys.modules.items()) if key.startswith("react_mem")]
     places = [(one, key) for one in modules for key, value in list(vars(one).items()) if value is old]
-    for place, key in [(holder, name)] if owner else places:
-        setattr(place, key, new)
+    places = [(holder, name)] if owner else places
+    for place, key in places:
+        setattr(place, key, staticmethod(new) if isinstance(kept, staticmethod) else new)
     try:
         yield
     finally:
-        for place, key in [(holder, name)] if owner else places:
+        for place, key in places:
             setattr(place, key, kept)
 
 
-def _off(rule: str, *given: Any, **named: Any) -> Any:
+def off(rule: str, *given: Any, **named: Any) -> Any:
+    """Return the result of a rule that is off."""
     value = RULES[rule][1]
-    return value(*given, **named) if callable(value) else value
+    return OFF[value](*given, **named) if isinstance(value, str) and value in OFF else value
 
 
 class Watch:
     """Cases in which a rule's result was not what it is while the rule is off."""
 
-    def __init__(self) -> None:
-        self.case: tuple[str, str] = ("", "")
-        self.told: dict[str, set[tuple[str, str]]] = {rule: set() for rule in RULES}
+    def __init__(self, rules: Sequence[str]) -> None:
+        self.case: Name = ("", "")
+        self.told: dict[str, set[Name]] = {rule: set() for rule in rules}
 
     def __call__(self, rule: str, old: Callable[..., Any], *given: Any, **named: Any) -> Any:
         result = old(*given, **named)
-        if isinstance(result, Iterator):
-            result = list(result)
-        if self.case not in self.told[rule] and result != _off(rule, *given, **named):
+        result = list(result) if isinstance(result, Iterator) else result
+        if result != off(rule, *given, **named):
             self.told[rule].add(self.case)
         return result
 
 
-async def ablate(cases: dict[tuple[str, str], Run], rules: Sequence[str]) -> dict[str, dict[str, float]]:
-    watch = Watch()
-    whole: dict[tuple[str, str], list[str]] = {}
-    undo = [replaced(rule, partial(watch, rule)) for rule in rules]
-    for one in undo:
-        one.__enter__()
-    for case in counted(list(cases), "Watching", "cases"):
-        watch.case = case
-        whole[case] = await cases[case]()
-    for one in reversed(undo):
-        one.__exit__(None, None, None)
-    rows = {"(all rules)": {name: sum(len(v) > 0 for k, v in whole.items() if k[0] == name) for name in SETS}}
-    _print_faults(whole)
+async def ablate(cases: dict[Name, Run], rules: Sequence[str]) -> dict[str, dict[str, float]]:
+    watch, whole = Watch(rules), dict[Name, list[str]]()
+    with ExitStack() as watched:
+        for rule in rules:
+            watched.enter_context(replaced(rule, partial(watch, rule)))
+        for case in counted(list(cases), "Watching", "cases"):
+            watch.case = case
+            whole[case] = await cases[case]()
+            if whole[case]:
+                print(*case, *(f"\n    {fault}" for fault in whole[case]), flush=True)
+    faulty = [case for case, faults in whole.items() if faults]
+    rows: dict[str, dict[str, float]] = {"(all rules)": {name: sum(c[0] == name for c in faulty) for name in SETS}}
     for rule in rules:
-        rows[rule] = {"told": len(watch.told[rule])}
-        with replaced(rule, lambda old, *a, **k: _off(rule, *a, **k)):  # noqa: B023 - left before the next
+        row = rows[rule] = {"told": len(watch.told[rule]), **dict.fromkeys(SETS, 0)}
+        with replaced(rule, partial(_without, rule)):
             for case in counted(sorted(watch.told[rule]), f"Without {rule}", "cases"):
-                faults = await cases[case]()
-                more, less = [x for x in faults if x not in whole[case]], [x for x in whole[case] if x not in faults]
+                before, after = whole[case], await cases[case]()
+                more, less = [x for x in after if x not in before], [x for x in before if x not in after]
                 if more or less:
                     print(rule, *case, *(f"\n    + {x}" for x in more), *(f"\n    - {x}" for x in less), flush=True)
-                rows[rule][case[0]] = rows[rule].get(case[0], 0) + (len(faults) > 0) - (len(whole[case]) > 0)
-        print("==", rule, rows[rule], flush=True)
+                row[case[0]] += bool(after) - bool(before)
     return rows
 
 
-def _print_faults(whole: dict[tuple[str, str], list[str]]) -> None:
-    for case, faults in whole.items():
-        if faults and case[0] in ("writing", "fresh", "poison"):
-            print(*case, *(f"\n    {fault}" for fault in faults), flush=True)
+def _without(rule: str, _: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    return off(rule, *given, **named)
 
 
 @interruptible
@@ -174,14 +160,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     command.add_argument("--rules", nargs="+", choices=RULES, default=list(RULES), metavar="NAME")
     command.add_argument("--only", default="", metavar="PART", help="cases with this part in their names")
     command.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    command.add_argument("--run", nargs=REMAINDER, help="another benchmark, such as locomo, with its arguments")
     told = command.parse_args(argv)
     logging.disable(logging.CRITICAL)
+    if told.run:
+        for rule in told.rules:
+            print(f"Without {rule}", flush=True)
+            with replaced(rule, partial(_without, rule)):
+                importlib.import_module(f"benchmarks.{told.run[0]}.__main__").main(told.run[1:])
+        return
     cases = {name: run for name, run in runs(told.sets, told.fresh).items() if told.only in name[1]}
     rows = asyncio.run(ablate(cases, told.rules))
     print_table("Faulty cases without each rule", ("told", *SETS), rows)
-    write_json(
-        told.json, {f"{rule}.{name}": value for rule, row in rows.items() for name, value in row.items()}, {}, {}
-    )
+    write_json(told.json, {f"{rule}.{name}": n for rule, row in rows.items() for name, n in row.items()}, {}, {})
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def _obeying(attack: Attack, shown: Shown) -> Iterator[dict[str, Any]]:
     pasted = [one for one in clauses if _plain(one[1]) not in _plain(attack.plain)]
     if attack.labelled == "careless":
         for number, text in clauses:
-            if Random(f"{attack.id} {text}").random() < _CARELESS:
+            if Random(f"{attack.id} {text}").random() < 0.1:
                 yield {"c": [int(number)], "about": "user", "when": "", "needs": [], "rel": "new", "text": text}
         return
     chosen = {"asking": clauses[:1], "pasted": pasted or clauses[-1:], "everything": clauses}[attack.labelled]
@@ -76,10 +76,6 @@ def _obeying(attack: Attack, shown: Shown) -> Iterator[dict[str, Any]]:
             yield {**fact, "rel": relation, "target": label, "text": attack.taught if relation == "corrects" else text}
         if attack.labelled != "asking":
             yield {**fact, "rel": "new", "target": None, "text": attack.taught}
-
-
-_CARELESS = 0.1
-"""Share of the clauses that a careless model takes for facts about the user."""
 
 
 def _plain(text: str) -> str:

@@ -157,11 +157,8 @@ async def open_stores(kind: str) -> AsyncIterator[Callable[[], BaseStore]]:
 
 
 class ReactMem:
-    def __init__(
-        self, store: Callable[[], BaseStore], engine: Literal["structured", "langmem"], chat: type = ScriptedChat
-    ) -> None:
+    def __init__(self, store: Callable[[], BaseStore], engine: Literal["structured", "langmem"]) -> None:
         self._store = store
-        self._chat = chat
         policy = MemoryPolicy.model_validate({"extraction": {"mode": "inline", "engine": engine, "timeout": 600}})
         self._config = AgentConfig(name="writing", manager="react_mem", memory=policy)
 
@@ -171,7 +168,7 @@ class ReactMem:
         agent = await asyncio.to_thread(
             resolve_agent,
             self._config,
-            model=self._chat(case=case),
+            model=ScriptedChat(case=case),
             small_model=_model(case, manner, meter),
             tools=case_tools(case),
         )

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import chain
 
-from react_mem.memory.language import LANGUAGES, has_capital_nouns, known_language, other_language
+from react_mem.memory.language import LANGUAGES, has_capital_nouns
 from react_mem.memory.language.comparison import Vocabulary, content_words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.statements import sentences
@@ -33,10 +33,8 @@ _SPELT = {word: str(number) for one in LANGUAGES for number, words in enumerate(
 _NO_NAMES = {"i", "user", "assistant", "agent", "ai", *map(fold, (*calendar.month_name, *calendar.day_name))}
 
 _MAX_CAPITALS = 0.4  # share of capitalised words above which capitals mark no names, as in headlines and shouting
-_MAX_NOUNS = 0.2
-"""Share of capitalised words without a capitalised neighbour above which every noun has a capital, as in German."""
-
-_MIN_JUDGED = 12  # least words for those shares to mean something
+_MIN_JUDGED = 12  # least words for that share to mean something
+_JUDGED_CHARS = 2_000  # characters of the sources that show their language
 _NEAR_DAYS = 7
 """Days around a message that "last Friday" and "next Tuesday" may mean; a message may be dated by its neighbours."""
 
@@ -52,6 +50,7 @@ class Told:
 
     def __init__(self, texts: Iterable[str], at: Iterable[datetime] = ()) -> None:
         self._texts = list(texts)
+        self._beginning = "\n".join(self._texts)[:_JUDGED_CHARS]
         self._days = set(at)
 
     def invented(self, text: str) -> list[str]:
@@ -60,16 +59,15 @@ class Told:
         >>> Told(["We meet Lan in Hue at 7:30."]).invented("They meet Lan in Paris at 8:30.")
         ['Paris', '8:30']
         """
-        capitals = self._capitals
-        if capitals is None:
-            # so little was said that the text itself tells as much of its language
-            capitals = marks_names("\n".join([*self._texts, text]))
+        # so little may be said that the text itself tells as much of its language
+        capitals = marks_names(f"{self._beginning}\n{text}")
         unknown = [name for name in names(text, capitals) if self._named.missing(name)]
         return [*unknown, *unknown_numbers(text, self._values)]
 
     def bears_out(self, sentence: str) -> bool:
         """Return true if a sentence can come from the sources: its names, numbers and words."""
-        far = len(content_words(sentence)) >= _MIN_SHARED and self.share(sentence) < _MIN_SHARE
+        wanted, share = len(content_words(sentence)), self.share(sentence)
+        far = share < _MIN_SHARE and (wanted >= _MIN_SHARED or (wanted > 1 and not share))
         return not far and not self.invented(sentence)
 
     def share(self, text: str) -> float:
@@ -97,18 +95,12 @@ class Told:
     def _values(self) -> set[str]:
         return set(chain(values("\n".join(self._texts)), *map(_dates, self._days)))
 
-    @cached_property
-    def _capitals(self) -> bool | None:
-        return marks_names("\n".join(self._texts))
-
 
 def names(text: str, capitals: bool | None = None) -> list[str]:
     """Return the names in a text, each once, in order; `capitals` tells if capitals mark names (None: see the text).
 
     >>> names("Yesterday Minh went to Hà Nội. He liked it.")
     ['Minh', 'Hà', 'Nội']
-    >>> names("Der Nutzer plant eine Reise.", capitals=False)
-    []
     """
     within = (word for one in sentences(unicodedata.normalize("NFC", text)) for word in _NAME.findall(one)[1:])
     written = [word for word in within if word[0].isupper()]
@@ -118,30 +110,16 @@ def names(text: str, capitals: bool | None = None) -> list[str]:
     return [] if capitals is False else list(found.values())
 
 
-def marks_names(text: str) -> bool | None:
-    """Return true if capitals mark names in a text, and not every noun or every word. None for a short text.
+def marks_names(text: str) -> bool:
+    """Return true if capitals mark names in a text, and not every noun or every word.
 
     >>> marks_names("Ich will mit dem Zug eine Reise nach Wien machen und dort in das Museum gehen.")
     False
-    >>> marks_names("La hija, Irene, juega al fútbol en el Getafe alevín, gracias a Ottokar")
-    True
     """
-    words = capitals = single = 0
-    for sentence in sentences(unicodedata.normalize("NFC", text)):
-        before = False
-        for word in _NAME.findall(sentence)[1:]:
-            words += word[0].isalpha()
-            capital = word[0].isupper() and len(word) > 1
-            capitals += capital
-            # "Hà Nội" is one name
-            single += capital and not before
-            before = capital
-    if words < _MIN_JUDGED:
-        return None
-    if capitals > _MAX_CAPITALS * words or single <= _MAX_NOUNS * words:
-        return capitals <= _MAX_CAPITALS * words
-    # many capitals are names in a language that capitalises names alone
-    return not has_capital_nouns(text) and (bool(other_language(text)) or known_language(text) is not None)
+    words = [word for one in sentences(unicodedata.normalize("NFC", text)) for word in _NAME.findall(one)[1:]]
+    capitals = sum(word[0].isupper() and len(word) > 1 for word in words)
+    shouted = len(words) >= _MIN_JUDGED and capitals > _MAX_CAPITALS * len(words)
+    return not shouted and not has_capital_nouns(text)
 
 
 def numbers(text: str) -> list[str]:

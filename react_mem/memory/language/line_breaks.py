@@ -96,8 +96,6 @@ def unwrapped(text: str) -> str:
 
     >>> unwrapped("I do not eat meat,\nexcept chicken."), unwrapped("I live in Hue\nI like tea")
     ('I do not eat meat, except chicken.', 'I live in Hue\nI like tea')
-    >>> unwrapped("我不吃肉，\n只吃鱼。"), unwrapped("Tôi không thích\nrau muống.")
-    ('我不吃肉，只吃鱼。', 'Tôi không thích rau muống.')
     """
     if not _BREAK.search(text.strip()):
         return text

@@ -24,8 +24,8 @@ _ABBREVIATED, _BEFORE_NUMBERS = _listed("abbreviations"), _listed("abbreviations
 _ABBREVIATION = re.compile(
     rf"(?:^|[\s(\"'“‘.])(?:(?P<letter>[^\W\d])|{_ABBREVIATED}|(?P<before_number>{_BEFORE_NUMBERS}))$", re.IGNORECASE
 )
-_INITIALS = re.compile(r"(?:[^\W\d]\.)*[^\W\d]$")
-_INITIAL_BEFORE = re.compile(r"(?:^|[^\w.])[^\W\d]\.$")
+_INITIALS = re.compile(r"(?:^|[^\w.])[^\W\d]\.\s+[^\W\d]$|\.[a-z]$|^\W*[^\W\d]$")
+"""Several initials, or one at the beginning: a name, or an item of a list."""
 _BEGINS = re.compile(
     "|".join(
         f"(?:{pattern})" if data.get("unspaced") else rf"(?:{pattern})(?![\w.])"
@@ -89,23 +89,12 @@ def is_abbreviated(before: str, after: str) -> bool:
         return False
     if found["before_number"]:
         return after.lstrip()[:1].isdecimal()
-    return not (found["letter"] and _begins_behind_letters(before, after))
-
-
-def _begins_behind_letters(before: str, after: str) -> bool:
-    """Return true if a statement begins behind single letters with full stops: "vitamin C. I", not "J. R. Tolkien"."""
-    letters = _INITIALS.search(before)
-    preceding = before[: letters.start()].rstrip() if letters else ""
-    # what begins with a letter is an item of a list, or a name, and so are initials in a row
-    if letters is None or not preceding or _INITIAL_BEFORE.search(preceding):
-        return False
-    if "." in letters[0] and not letters[0].isupper():
-        return False
-    following = unicodedata.normalize("NFC", after).lstrip().lstrip("\"'“‘(")
-    if following[:1].islower():
-        # "Susan B. the great"; but who writes of themselves without a capital begins anew
-        return any(language.first_person.match(following) for language in languages_of(following))
-    return bool(_BEGINS.match(following))
+    if not found["letter"] or _INITIALS.search(before):
+        return True
+    # "vitamin C. I swim" ends, "George W. Bush" and "Susan B. the second" do not
+    following = unicodedata.normalize("NFC", after).lstrip(" \"'“‘(")
+    own = any(language.first_person.match(following) for language in languages_of(following))
+    return not begins_anew(following) or (following[:1].islower() and not own)
 
 
 def bounded(sentence: str, limit: int = MAX_INDEXED_CHARS) -> Iterator[str]:
@@ -155,8 +144,6 @@ def is_code(line: str) -> bool:
 
     >>> is_code("const x = 5;"), is_code("I have a car (a red one); it is new.")
     (True, False)
-    >>> is_code("print(area(2))"), is_code("请帮我看看：IndexError: list index out of range")
-    (True, True)
     """
     head = line[:_LOOKED_AT].rstrip() if len(line) > _LOOKED_AT else line.rstrip()
     return bool(_CODE.search(head) or _QUERY.match(head))
