@@ -13,13 +13,30 @@ from dataclasses import dataclass
 from itertools import islice
 
 from react_mem.memory.language import UNSPACED, length
+from react_mem.memory.language.hedging import asks_from
 from react_mem.memory.language.line_breaks import unwrapped
-from react_mem.memory.language.sentence_ends import bounded
-from react_mem.memory.language.statements import says_something, sentences
+from react_mem.memory.language.sentence_ends import begins_anew, bounded
+from react_mem.memory.language.statements import is_question, is_request, says_something, sentences
 
 MAX_CLAUSE = 400  # characters; a longer clause is cut where a word ends
+_EMOTICON = r"(?<!\w)[:;=xX8][-'^o]?[()DPp3|/\\]+(?!\w)|(?<=\s)[)(]{2,}|(?<=\w)[)]{2,}|[=:]\){2,}"
+_SYMBOL = r"[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+"
+_FEELING = re.compile(
+    # faces, hands, and what is thrown or lit for joy
+    r"[\u2639-\u263b\u270a-\u270d\u2728\U0001f389\U0001f38a\U0001f440\U0001f446-\U0001f450\U0001f480\U0001f4a9\U0001f4aa"
+    r"\U0001f4af\U0001f525\U0001f600-\U0001f64f\U0001f90c\U0001f90f-\U0001f92f\U0001f970-\U0001f97a\U0001f9d0"
+    r"\U0001fae0-\U0001faef\U0001faf0-\U0001faf8]|" + _EMOTICON
+)
+"""Sign of a feeling, which mostly stands behind the statement it belongs to.
+
+The sign of a thing (a cat, a heart, an arrow) stands beside its word or in its place.
+"""
+
+_HALF = 3  # words that may be only the topic of a sentence: "My cat 😊 is called Mimi"
+
 _JOINT = re.compile(
     rf",\s+|,(?=[{UNSPACED}])|[，；]|(?<=[\u3041-\u309f])、|;\s+|:\s+|：|\s[-–—]\s|—|\s(?=\()|(?=（)|(?<=\))\s|(?<=）)"
+    rf"|(?P<symbols>(?:\s*(?:{_SYMBOL}|{_EMOTICON})\s*)+)"
     # in a script without spaces a space is punctuation
     rf"|(?<=[{UNSPACED}])[ \u3000]+(?=[{UNSPACED}])"
 )
@@ -94,11 +111,28 @@ def _parts(sentence: str) -> list[str]:
         asks = following is None and _ASKS.search(sentence) and joint.end() + _LOOK >= len(sentence)
         # fewer words are an item of a list, a name or a form of address
         told = says_something(before) and (says_something(following_part) or (asks and length(after) > 0))
-        if told:
+        if told and (joint["symbols"] is None or _ends_at(joint["symbols"], before, after, asks=bool(asks))):
             parts.append(sentence[begin : joint.end()].strip())
             begin = joint.end()
     parts.append(sentence[begin:].strip())
     return [part for part in parts if part]
+
+
+def _ends_at(symbols: str, before: str, after: str, *, asks: bool) -> bool:
+    """Return true if a clause ends at symbols, such as emoji, instead of going on behind them.
+
+    `before` and `after` are the text around the symbols; `asks` is true if `after` ends in a question mark.
+    """
+    if asks_from(after) == 0 or is_request(after):
+        return True
+    anew = after[0].isupper() or (symbols[-1].isspace() and re.match(f"[{UNSPACED}]", after))
+    if asks and anew and says_something(after) and not is_question(before):
+        return True
+    feels = _FEELING.search(symbols) is not None
+    if begins_anew(after):
+        # "I love 🍕 the most": behind a thing only a capital letter shows a new beginning, where there are any
+        return feels or not after[0].islower()
+    return feels and length(before) > _HALF
 
 
 def _is_within(spans: Sequence[tuple[int, int]], begin: int, end: int) -> bool:

@@ -97,6 +97,7 @@ def test_neighbours_are_put_together_as_they_were_written(text: str) -> None:
         ("I'm An, a nurse, and I have two cats.", ["I'm An,", "a nurse,", "and I have two cats."]),
         ("We have tea, cake, bread, jam.", ["We have tea, cake, bread, jam."]),
         ("坐标东莞 95年的 厂里做模具", ["坐标东莞 95年的", "厂里做模具"]),
+        ("full lương luôn 🥳 viết giúp em câu cảm ơn", ["full lương luôn 🥳", "viết giúp em câu cảm ơn"]),
         (
             "married to a rockstar =)))) just kidding, I sell cars",
             ["married to a rockstar =))))", "just kidding,", "I sell cars"],
@@ -112,6 +113,50 @@ def test_neighbours_are_put_together_as_they_were_written(text: str) -> None:
     ],
 )
 def test_a_sentence_is_cut_where_both_sides_say_something(text: str, clauses: list[str]) -> None:
+    assert [clause.text for clause in cut(text)] == clauses
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My cat 🐈 is called Mimi",
+        "My cat 😊 is called Mimi",
+        "Is your favourite 🍕 Pizza Margherita?",
+        "You like 🍕 and pasta?",
+        "My dog 🐶 Rex loves long walks",
+        "I love 🍕 and pasta",
+        "I love 🍕 the most",
+        "We really love ❤️ Da Nang",
+        "I go Hue → Hanoi every week",
+        "Con mèo của tôi 🐈 tên là Mimi",
+        "Mein Hund 🐕 heißt Rex",
+        "Mi gato 🐈‍⬛ se llama Mimi",
+        "Mon chat 🐈 s'appelle Mimi",
+        "我的猫🐈叫咪咪",
+        "私の猫🐈の名前はミミです",
+        "고양이 🐈 이름은 미미입니다",
+    ],
+)
+def test_a_symbol_inside_a_clause_does_not_end_it(text: str) -> None:
+    assert [clause.text for clause in cut(text)] == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "clauses"),
+    [
+        ("Just moved to Hanoi 😊 I love it here", ["Just moved to Hanoi 😊", "I love it here"]),
+        ("I got a cat 🐈 My brother has two dogs", ["I got a cat 🐈", "My brother has two dogs"]),
+        ("I got a cat 🐈 what should I feed her", ["I got a cat 🐈", "what should I feed her"]),
+        ("We moved to Hue last week 🎉 job starts monday", ["We moved to Hue last week 🎉", "job starts monday"]),
+        ("Tôi vừa chuyển nhà 😊 tôi thích ở đây", ["Tôi vừa chuyển nhà 😊", "tôi thích ở đây"]),
+        ("Ich bin umgezogen 🎉 ich wohne jetzt hier", ["Ich bin umgezogen 🎉", "ich wohne jetzt hier"]),
+        ("我搬家了😊现在在医院工作", ["我搬家了😊", "现在在医院工作"]),
+        ("Ich hab vier Völker 🐝 Wann schleudert man Raps?", ["Ich hab vier Völker 🐝", "Wann schleudert man Raps?"]),
+        ("J'ai une ruche 🐝 Quand récolter le miel ?", ["J'ai une ruche 🐝", "Quand récolter le miel ?"]),
+        ("休日は銭湯めぐり♨️ 文旦ってどう剥くのが正解？", ["休日は銭湯めぐり♨️", "文旦ってどう剥くのが正解？"]),
+    ],
+)
+def test_a_symbol_ends_a_clause_where_another_one_begins(text: str, clauses: list[str]) -> None:
     assert [clause.text for clause in cut(text)] == clauses
 
 
