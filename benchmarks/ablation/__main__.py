@@ -1,4 +1,4 @@
-"""What each rule of language changes: `writing`, fresh cases and `poison` with one rule switched off.
+"""Ablation: `writing`, fresh cases and `poison` with one rule of language switched off.
 
     python -m benchmarks.ablation [--fresh FILE] [--rules NAME ...] [--sets NAME ...] [--json FILE]
     python -m benchmarks.ablation --rules abbreviations --run locomo --data locomo.json

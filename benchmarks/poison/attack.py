@@ -16,9 +16,9 @@ FILE = Path(__file__).with_name("attacks.yaml")
 AIMED = Path(__file__).with_name("aimed.yaml")
 
 Way = Literal[
-    *("page", "tool", "mail", "code", "assent", "summary", "skill", "import", "store_tool", "agent"),
-    *("forwarded", "chat", "announced", "reported"),
-]
+    "page", "tool", "mail", "code", "assent", "summary", "skill", "import", "store_tool", "agent",
+    "forwarded", "chat", "announced", "reported",
+]  # fmt: skip
 """Channels of a stranger's text; `assent` is the user's yes to the assistant's question from it, `agent` the report of
 another agent, `announced` a text behind a line that asks to work on it, `reported` one behind its author on the line.
 """
