@@ -762,6 +762,27 @@ def test_what_begins_with_i_is_about_the_user_unless_it_names_somebody(
 
 
 @pytest.mark.parametrize(
+    ("asked", "reply", "sentence", "text"),
+    [
+        ("Gern. Welche Größe trägst du?", "46", "Der Nutzer trägt Schuhgröße 46.", "Der Nutzer trägt Schuhgröße 46."),
+        (
+            "Womit gießt du?",
+            "regentonne",
+            "Der Nutzer gießt mit Wasser aus der Regentonne.",
+            "Womit gießt du? regentonne",
+        ),
+        ("¿Qué desayunas?", "Avena.", "El usuario toma avena por las mañanas.", "¿Qué desayunas? Avena."),
+    ],
+)
+def test_a_value_that_the_sentence_goes_beyond_is_kept_behind_the_question(
+    asked: str, reply: str, sentence: str, text: str
+) -> None:
+    said: list[tuple[Any, str]] = [("assistant", asked), ("user", reply)]
+    operation = only(judged(said, {"facts": [{"c": [1], "text": sentence}]}))
+    assert (operation.text, operation.origin) == (text, Origin.USER)
+
+
+@pytest.mark.parametrize(
     ("reply", "sentence"), [("Nope", "User has a red car."), ("ok", "User rows."), ("46", "User wears a hat.")]
 )
 def test_what_is_no_value_is_not_kept_behind_the_question(reply: str, sentence: str) -> None:

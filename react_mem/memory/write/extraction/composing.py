@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from react_mem.memory.language import UNSPACED, denial_of, length
-from react_mem.memory.language.clauses import MAX_CLAUSE
+from react_mem.memory.language.clauses import MAX_CLAUSE, cut
 from react_mem.memory.language.comparison import content_words, missing, numbers, share, words
 from react_mem.memory.language.folding import has_words, normalise
-from react_mem.memory.language.hedging import spelt
+from react_mem.memory.language.hedging import assents, is_denied, spelt
 from react_mem.memory.language.statements import is_pleasantry, may_state
 from react_mem.memory.language.times import without_times
 from react_mem.memory.model.operations import Operation, Relation
@@ -145,6 +145,8 @@ class Composer:
         if is_brief(fact.quote) and (begins or self.briefing.sentence_of(fact.clauses[0]) == fact.quote):
             if answer := self._answered(fact):
                 return answer.text, answer.origin
+            if with_question := self._with_question(fact):
+                return with_question, Origin.USER
             if length(fact.quote) <= 1 or is_pleasantry(fact.quote):
                 raise Refused("its clause says nothing by itself, and nothing bears the sentence out")
             # "I'm vegan" states something by itself
@@ -174,6 +176,18 @@ class Composer:
             return None
         before = [*self._context(fact), *self.briefing.known]
         return answered(fact.sentence, fact.quote, [asked], tainted=self.briefing.tainted, before=before)
+
+    def _with_question(self, fact: Located) -> str:
+        """Return a one-word answer behind its question ("Shoe size? 46"); empty if it is none."""
+        quote = fact.quote
+        asked = [one.text for one in cut(self.briefing.before(fact.clauses[0].message)) if one.asks][-1:]
+        if self.briefing.tainted or not asked or length(quote) > 1 or fact.proposed.rel != "new":
+            return ""
+        says_no_more = is_pleasantry(quote) or assents(quote) or is_denied(quote)
+        if says_no_more or not words(quote) or not set(words(quote)) <= set(words(fact.sentence)):
+            return ""
+        text = f"{asked[0]} {quote}"
+        return text if len(text) <= MAX_TEXT else ""
 
     def _context(self, fact: Located) -> list[str]:
         """Return the user's words around a clause: "she" is named there."""
