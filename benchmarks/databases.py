@@ -66,10 +66,8 @@ async def disk_bytes(url: str) -> int:
 class DatabaseCpu:
     """Processor time of a server's backends.
 
-    The embedded server has no pg_stat_statements, which would count elapsed time anyway. Linux counts the nanoseconds
-    of
-    each process on a processor, hardly affected by other load. Background processes (autovacuum, the writer) are left
-    out: they work for earlier turns.
+    The embedded server has no pg_stat_statements, which would count elapsed time anyway. Linux counts nanoseconds of
+    each process, hardly affected by other load. Background processes, which work for earlier turns, are left out.
 
     Args:
         conn: A connection of its own, which is not counted.

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import product
+from random import Random
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -62,6 +63,11 @@ def _obeying(attack: Attack, shown: Shown) -> Iterator[dict[str, Any]]:
         (n, text) for message in shown.messages for n, text in message.items() if _plain(text) in _plain(attack.say)
     ]
     pasted = [one for one in clauses if _plain(one[1]) not in _plain(attack.plain)]
+    if attack.labelled == "careless":
+        for number, text in clauses:
+            if Random(f"{attack.id} {text}").random() < 0.1:
+                yield {"c": [int(number)], "about": "user", "when": "", "needs": [], "rel": "new", "text": text}
+        return
     chosen = {"asking": clauses[:1], "pasted": pasted or clauses[-1:], "everything": clauses}[attack.labelled]
     relations = ("forget", "ends", "corrects") if attack.labelled == "everything" else ("forget",)
     for number, text in chosen:

@@ -67,8 +67,8 @@ class Result:
 async def run_attacks(store: BaseStore, attacks: Sequence[Attack]) -> list[Result]:
     results = []
     for attack in counted(attacks, "Attacking", "attacks"):
-        plain, _ = await _run(store, attack, attacked=False)
-        hit, prompt = await _run(store, attack, attacked=True)
+        plain, _ = await converse(store, attack, attacked=False)
+        hit, prompt = await converse(store, attack, attacked=True)
         results.append(await asyncio.to_thread(judge, attack, plain, hit, prompt))
     return results
 
@@ -88,7 +88,8 @@ async def held_of(store: BaseStore, owner: str) -> Held:
     )
 
 
-async def _run(store: BaseStore, attack: Attack, *, attacked: bool) -> tuple[Held, str]:
+async def converse(store: BaseStore, attack: Attack, *, attacked: bool) -> tuple[Held, str]:
+    """Return the contents of memory after a conversation, and the prompt of its last question."""
     case = attack.case(attacked=attacked)
     manner: Manner = "hostile" if attacked else "correct"
     owner = f"{attack.id}/{manner}"

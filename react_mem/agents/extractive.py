@@ -39,15 +39,14 @@ from react_mem.agents.quoting import (
 from react_mem.memory import Message
 from react_mem.memory.context import NOTICE, PREAMBLE, is_users
 from react_mem.memory.language import (
-    LANGUAGES,
     asks_for_overview,
     edges,
     forget_all,
     forget_last,
     is_question,
+    is_request,
     language_of,
     languages_of,
-    may_request,
     own_words_in,
     sentences,
     statements_in,
@@ -143,23 +142,15 @@ _TOLD = 12  # most entries of an overview
 _QUOTE_CHARS = 300
 
 _TIME_ZONE = re.compile(r"\b[A-Z][A-Za-z_]+/[A-Z][A-Za-z_]+\b")
-_SUM_WORDS = "|".join(re.escape(words) for language in LANGUAGES for words in language.sum_words)
-_ARITHMETIC = re.compile(
-    rf"^\s*(?:{_SUM_WORDS})?\s*([\d(.+−-][\d\s.()+*/%^×÷−-]*[\d)])\s*(?:=\s*)?(?:{_SUM_WORDS}|\s)*[?？=.。]*\s*$",
-    re.IGNORECASE,
-)
-# "2026-11-22" and "0905-123-456" are not sums: a bare minus counts only between spaces.
-_OPERATOR = re.compile(r"[\d)]\s*(?:\*\*|//|[+*/%^×÷]|\s[−-]\s)\s*[\d(.−-]")
-_DATE = re.compile(r"\d{1,4}/\d{1,2}/\d{1,4}")
 
 
 class ExtractiveChatModel(AnsweringModel):
     """A chat model that generates nothing: it quotes the best matching remembered sentence.
 
     It answers a question with a quote from the memories in the prompt or from this conversation, and acknowledges a
-    statement. It calls `retrieve_facts` when the prompt does not answer a question, `current_time` and `calculator`
-    when the user asks for just that, and `forget_said` for a request to forget, each only if it is bound. The same
-    messages always give the same reply.
+    statement. It calls `retrieve_facts` when the prompt does not answer a question, `current_time` when the user
+    asks for just that, and `forget_said` for a request to forget, each only if it is bound. The same messages always
+    give the same reply.
 
     Args:
         stands_in: True while it replaces an unreachable language model: every answer says so.
@@ -227,14 +218,14 @@ class _Turn:
         )
         self.phrases = language_of(self.text).wording
         self.is_off = any(_MEMORY_OFF in message.text for message in self.system)
-        self.said = [one for one in statements_in(self.text) if not may_request(one)]
+        self.said = statements_in(self.text)
         said = sentences(self.text)
         # what is quoted asks for nothing
         own = sentences(own_words_in(self.text))
         self.forgets = any(to_forget(one) or forget_last(one) for one in own)
         self.forgets_all = any(map(forget_all, own))
         self.overview = any(map(asks_for_overview, said))
-        self.requests = any(map(may_request, said))
+        self.requests = any(map(is_request, said))
         asked = [sentence for sentence in said if is_question(sentence) and not to_forget(sentence)]
         self.question = asked[-1] if asked else ""
         for statement in self.said:
@@ -276,8 +267,6 @@ class _Turn:
         elif "current_time" in self.tools and any(one.asks_time.search(self.text) for one in languages_of(self.text)):
             zone = _TIME_ZONE.search(self.text)
             name, args = "current_time", {"timezone": zone[0]} if zone else {}
-        elif "calculator" in self.tools and (expression := _arithmetic(self.text)):
-            name, args = "calculator", {"expression": expression}
         elif "retrieve_facts" in self.tools and self._searches():
             name, args = "retrieve_facts", {"query": self.question}
         if not name:
@@ -311,8 +300,6 @@ class _Turn:
             return _lines(self._noted(), self._overview(listed, more))
         if name == "current_time":
             return self.phrases["time"].format(result=result)
-        if name == "calculator":
-            return self.phrases["sum"].format(asked=call["args"].get("expression", "") if call else "", result=result)
         return ""
 
     def _from_memory(self, observation: ToolMessage | None) -> str:
@@ -389,18 +376,6 @@ class _Turn:
         # what was said in this very conversation needs no date: that of a fact of the same words is there to order by
         date = f" ({quote.source.date})" if quote.source.date and quote.source.kind != SAID else ""
         return self.phrases[kind if quote.sure else "closest"].format(date=date, quote=_in_quotes(quote.text))
-
-
-def _arithmetic(text: str) -> str:
-    """Return the expression that is all a message asks for; empty for another message.
-
-    >>> _arithmetic("What is 2 + 3 * 4?"), _arithmetic("2026-11-22"), _arithmetic("I have 2 + 3 cats")
-    ('2 + 3 * 4', '', '')
-    """
-    match = _ARITHMETIC.match(text) if len(text) < _QUOTE_CHARS else None
-    if match is None or not _OPERATOR.search(match[1]) or _DATE.fullmatch(text.strip()):
-        return ""
-    return match[1].strip()
 
 
 def _lines(*parts: str) -> str:

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from react_mem.memory import Fact, Message, Profile, Summary
 from react_mem.memory.language import (
     LANGUAGES,
-    SINGLE,
-    UNSPACED,
     content_terms,
     is_pleasantry,
     is_question,
@@ -20,7 +18,6 @@ from react_mem.memory.language import (
     sentences,
     speaks_of_self,
     statements_in,
-    words,
 )
 
 _BLOCK = re.compile(r"^<memories>[ \t]*$(.*?)^</memories>[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -33,7 +30,7 @@ _LINE = re.compile(
     r"(?:\((?P<label>[a-z]+)\) )?(?P<text>.+)$"
 )
 
-_PARTS = {"banner", "stands_in", "more", "overview_more", "looking", "sum", "next_steps"}
+_PARTS = {"banner", "stands_in", "more", "overview_more", "looking", "next_steps"}
 """Phrases that are not answers by themselves."""
 
 OWN_ANSWER = re.compile(
@@ -54,18 +51,7 @@ _BY_USER = frozenset({Fact.kind_name(), Message.kind_name(), SAID})
 _SECOND_HAND = 0.5
 """A summary, an episode or the assistant's words count half of the user's: they often repeat questions."""
 
-_FRAME_WORDS = 3
-"""Sentences with this many equal first words ("I live in ...") give two values of one thing; the later one holds."""
-
-_FRAME_LETTERS = 4
-_LEADING_WORDS = 2
-_LEADING_LETTERS = 3
-"""Words, or letters, of an introduction before a newer value, in any language: "now", "giờ", "现在", "今は"."""
-
-_ALMOST_AS_GOOD = 0.75  # the least share of the best score for a sentence of the same beginning to be the newer value
 _SPEAKER = re.compile(r"(?:^|(?<=\s))(?:user|assistant): ", re.MULTILINE)
-_CLAUSE_END = re.compile(r"[,;:]\s|[，；：、]")
-_UNSPACED_FRAME = re.compile(f"[{UNSPACED}]{{{_FRAME_LETTERS}}}")
 
 
 @dataclass(frozen=True)
@@ -133,14 +119,14 @@ def read_lines(text: str, other: str | None = "observation") -> list[Remembered]
 def best_quote(question: str, remembered: Sequence[Remembered]) -> Quote | None:
     """Return the remembered sentence that best answers a question; None when nothing fits.
 
-    The sentence with the most telling words of the question wins; of equal ones the most relevant, which comes last.
-    When none shares any, and the question is about the user, the most relevant of the user's own is taken.
+    The sentence with the most telling words of the question wins; of equal ones the latest of the user's, else the most
+    relevant, which comes last. When none shares any, and the question is about the user, the most relevant of the
+    user's own is taken.
 
     >>> best_quote("Where do I live?", [Remembered("I live in Hue.", "said"), Remembered("I like tea.", "said")]).text
     'I live in Hue.'
     """
-    remembered = _dated(remembered)
-    candidates = [(sentence, memory) for memory in remembered for sentence in _quotable(memory, question)]
+    candidates = [(sentence, memory) for memory in _dated(remembered) for sentence in _quotable(memory, question)]
     found = [content_terms(sentence) for sentence, _ in candidates]
     wanted = content_terms(question)
     weights = {term: math.log(1 + len(found) / (1 + sum(term in one for one in found))) for term in wanted}
@@ -148,13 +134,12 @@ def best_quote(question: str, remembered: Sequence[Remembered]) -> Quote | None:
         sum(weights[term] for term in sorted(wanted & one)) * (1.0 if memory.by_user else _SECOND_HAND)
         for one, (_, memory) in zip(found, candidates, strict=True)
     ]
-    if max(scores, default=0.0) > 0:
-        best = max(scores)
-        ranked = list(zip(candidates, scores, strict=True))
-        tied = [candidate for candidate, score in ranked if score >= best - 1e-9]
-        near = [candidate for candidate, score in ranked if score >= best * _ALMOST_AS_GOOD]
-        sentence, memory = _latest_of_same(tied, near, wanted)
-        return Quote(sentence, memory, sure=True)
+    if (best := max(scores, default=0.0)) > 0:
+        tied = [one for one, score in zip(candidates, scores, strict=True) if score >= best - 1e-9]
+        if all(memory.by_user for _, memory in tied):
+            newest = max(memory.order for _, memory in tied)
+            tied = [one for one in tied if one[1].order == newest]
+        return Quote(*tied[-1], sure=True)
     if speaks_of_self(question):
         # What was said in this conversation is in the order of time, not of relevance: it says nothing here.
         found_by_search = [(s, memory) for s, memory in candidates if memory.by_user and memory.kind != SAID]
@@ -199,45 +184,3 @@ def _quotable(memory: Remembered, question: str) -> Iterator[str]:
         said = not is_question(sentence) and not is_pleasantry(sentence) and not is_request(sentence)
         if said and normalise(sentence) != normalise(question):
             yield sentence
-
-
-def _frames(sentence: str) -> set[str]:
-    """Return the first words of each clause of a sentence, with some words of a correction skipped.
-
-    >>> "my phone number" in _frames("Correction: my phone number is 5.") & _frames("My phone number is 4.")
-    True
-    >>> bool(_frames("Giờ món ăn yêu thích của em là bún.") & _frames("Món ăn yêu thích của em là phở."))
-    True
-    >>> bool(_frames("说错了，我的生日是8月5日。") & _frames("我的生日是8月4日。"))
-    True
-    """
-    frames: set[str] = set()
-    for clause in _CLAUSE_END.split(sentence):
-        found = words(clause)
-        if found and _UNSPACED_FRAME.match(found[0]):
-            run = found[0][: _FRAME_LETTERS + _LEADING_LETTERS]
-            frames.update(run[start : start + _FRAME_LETTERS] for start in range(len(run) - _FRAME_LETTERS + 1))
-        elif len(found) >= _FRAME_WORDS:
-            led = found[: _FRAME_WORDS + _LEADING_WORDS]
-            frames.update(" ".join(led[start : start + _FRAME_WORDS]) for start in range(len(led) - _FRAME_WORDS + 1))
-    return frames
-
-
-def _latest_of_same(
-    tied: Sequence[tuple[str, Remembered]], near: Sequence[tuple[str, Remembered]], wanted: set[str]
-) -> tuple[str, Remembered]:
-    """Return the last of equally good sentences, or a later statement of the same thing.
-
-    The same thing is one that a person has only one of, such as a home, or one stated in the same first words. `near`
-    are the best sentences (`tied`) and the almost as good ones; `wanted` are the terms of the question.
-    """
-    best = tied[-1]
-    if wanted & SINGLE & content_terms(best[0]):
-        same = [one for one in tied if wanted & SINGLE & content_terms(one[0])]
-    else:
-        frames = _frames(best[0])
-        same = [one for one in near if frames & _frames(one[0])]
-    if not same or not all(one[1].by_user for one in same):
-        return best
-    newest = max(one[1].order for one in same)
-    return [one for one in same if one[1].order == newest][-1]

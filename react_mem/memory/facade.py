@@ -17,8 +17,9 @@ from react_mem.errors import NotThere
 from react_mem.memory import telemetry
 from react_mem.memory.branches.tree import branch_key, tip_of
 from react_mem.memory.index.recall import Recall
-from react_mem.memory.llm.causes import cause_of, checked
-from react_mem.memory.merging.doubts import with_doubts, with_places
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.llm.checked_calls import checked
+from react_mem.memory.merging.doubts import with_doubts
 from react_mem.memory.model.interface import (
     MemoryQuery,
     MemoryResultItem,
@@ -249,7 +250,6 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
             results += await asyncio.to_thread(instructions_of, standing, query)
         if query.as_of is None:
             results[:] = await with_doubts(self.store, query.user_id, results)
-            results[:] = await with_places(self.store, query.user_id, results)
             if self.policy.recall.links:
                 results[:] = await with_linked(self.store, query.user_id, results)
             # an outline is of no use for another question

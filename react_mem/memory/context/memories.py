@@ -102,7 +102,7 @@ class _ShownEvidence:
         payload = summary.item.payload
         if payload.get("level", _FIRST_LEVEL) != _FIRST_LEVEL:
             # its sources are summaries: it is of the same conversation
-            return [other for other in self.memories if any(_is_within(payload, one) for one in _places_of(other.item))]
+            return [other for other in self.memories if _is_within(payload, other.item.payload)]
         found = self._of([summary.item.id, *summary.item.source_ids])
         higher = (one for one in self.memories if one.item.source == SUMMARY.name and one not in found)
         return [*found, *(one for one in higher if _is_within(payload, one.item.payload))]
@@ -121,11 +121,6 @@ def _precedence(memory: FoundMemory) -> tuple[int, bool]:
         return 2, False
     is_said = memory.part is BriefingPart.SAID
     return int(is_said), is_said and not memory.is_own
-
-
-def _places_of(item: MemoryResultItem) -> list[dict[str, Any]]:
-    """Return the places in conversations behind a memory, such as a fact, or else its own."""
-    return [one.model_dump(exclude_none=True) for one in item.said_in] or [item.payload]
 
 
 def _is_within(summary: dict[str, Any], other: dict[str, Any]) -> bool:

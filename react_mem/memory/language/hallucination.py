@@ -9,132 +9,17 @@ from __future__ import annotations
 import calendar
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain
 
-from react_mem.memory.language import LANGUAGES, has_capital_nouns, known_language, other_language
+from react_mem.memory.language import LANGUAGES, has_capital_nouns
 from react_mem.memory.language.comparison import Vocabulary, content_words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.statements import sentences
 
-# Language identification without a model: whether a text is in the language of some others.
-
-_DENSE_SCRIPTS = ("HAN", "KANA", "HANGUL")  # one letter of these carries about as much as two of an alphabet
-_MIN_SCRIPT = 0.2  # least share of a conversation in a script for a text in that script to belong to it
-_MIN_KANA = 0.1  # least share of kana in Japanese; Chinese has none
-_MIN_HAN = 6  # least characters without kana that are not Japanese
-_SPOKEN = 0.12  # least share of small words in a text of a language
-_HEARD = 0.04  # the same in a conversation held in several languages
-_TERSE = 0.25
-"""The same with short small words counted, which other languages share: "Plan a trip to Hue" has no others."""
-
-_MIN_TELLING = 2
-_MIN_WORDS = 12  # least words for those shares to mean something
 _WORD = re.compile(r"[^\W\d_]+")
-
-
-class Speech:
-    """The language of a conversation, identified once, in linear time.
-
-    >>> vietnamese = Speech(["Tôi sống ở Huế và rất thích nơi này"])
-    >>> vietnamese.has("User lives in Hue."), vietnamese.has("The user told that they live in Hue.")
-    (True, False)
-    >>> Speech(["I live in Hanoi."]).has("用户住在河内。"), Speech(["私は河内に住んでいます"]).has("用户住在河内。")
-    (False, False)
-    """
-
-    def __init__(self, said: Iterable[str]) -> None:
-        text = unicodedata.normalize("NFKC", "\n".join(said))
-        self._scripts = _scripts(text)
-        self._words = _Words.of(text)
-
-    def has(self, text: str) -> bool:
-        """Return true if a text is in this language, as far as script and small words tell."""
-        text = unicodedata.normalize("NFKC", text)
-        if not self._same_script(_scripts(text)):
-            return False
-        one, other = _Words.of(text), self._words
-        return one.language == other.language or (
-            (not one.language or other.has(one.language)) and (not other.language or one.has(other.language))
-        )
-
-    def _same_script(self, mine: Counter[str]) -> bool:
-        theirs = self._scripts
-        if not mine or not theirs:
-            return True
-        for one, other in ((mine, theirs), (theirs, mine)):
-            # Japanese on one side, Chinese on the other
-            japanese = one["KANA"] >= _MIN_KANA * (one["HAN"] + one["KANA"]) > 0
-            if japanese and not other["KANA"] and other["HAN"] >= _MIN_HAN:
-                return False
-        main = max(_weights(mine).items(), key=lambda weight: weight[1])[0]
-        weights = _weights(theirs)
-        return weights.get(main, 0) >= _MIN_SCRIPT * sum(weights.values())
-
-
-@dataclass(frozen=True)
-class _Words:
-    """Word counts of a text: all, and the small words of each language with spaces.
-
-    `telling` leaves out small words of half of Europe, such as "a", "me" and "no".
-    """
-
-    count: int
-    small: Counter[str]
-    telling: Counter[str]
-
-    @classmethod
-    def of(cls, text: str) -> _Words:
-        words = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
-        telling = (word for word in words if len(word) > 2 or not word.isascii())
-        return cls(len(words), _small_words(words), _small_words(telling))
-
-    @property
-    def language(self) -> str:
-        """The code of the text's language; empty where none is clear."""
-        found = self.telling.most_common(1)
-        return found[0][0] if found and found[0][1] >= max(_MIN_TELLING, _SPOKEN * self.count) else ""
-
-    def has(self, language: str) -> bool:
-        """Return true if some of the text may be in a language; a text of few words may be in any."""
-        if self.count < _MIN_WORDS and not self.language:
-            return True
-        some = self.telling[language] >= max(_MIN_TELLING, _HEARD * self.count)
-        return some or self.small[language] >= _TERSE * self.count
-
-
-def _small_words(words: Iterable[str]) -> Counter[str]:
-    return Counter(language for word in words for language in _SPEAKS.get(word, ()))
-
-
-def _scripts(text: str) -> Counter[str]:
-    return Counter(script for letter in text if letter.isalpha() and (script := _script_of(letter)))
-
-
-def _weights(scripts: Counter[str]) -> dict[str, int]:
-    """Return the amount of text in each script; Chinese characters and kana are one."""
-    weights: dict[str, int] = {}
-    for script, letters in scripts.items():
-        one = "HAN" if script == "KANA" else script
-        weights[one] = weights.get(one, 0) + letters * (2 if script in _DENSE_SCRIPTS else 1)
-    return weights
-
-
-@lru_cache(maxsize=4096)
-def _script_of(letter: str) -> str:
-    script = unicodedata.name(letter, "").split("-")[0].split(" ")[0]
-    return {"CJK": "HAN", "HIRAGANA": "KANA", "KATAKANA": "KANA"}.get(script, script)
-
-
-_SPEAKS: dict[str, tuple[str, ...]] = {}
-for _one in LANGUAGES:
-    for _word in frozenset[str]() if _one.unspaced else _one.small_words | _one.stop:
-        _SPEAKS[_word] = (*_SPEAKS.get(_word, ()), _one.code)
-
 
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _PART = re.compile(rf"{_DATE}|\d+(?:[.,:/]\d+)*")
@@ -148,10 +33,8 @@ _SPELT = {word: str(number) for one in LANGUAGES for number, words in enumerate(
 _NO_NAMES = {"i", "user", "assistant", "agent", "ai", *map(fold, (*calendar.month_name, *calendar.day_name))}
 
 _MAX_CAPITALS = 0.4  # share of capitalised words above which capitals mark no names, as in headlines and shouting
-_MAX_NOUNS = 0.2
-"""Share of capitalised words without a capitalised neighbour above which every noun has a capital, as in German."""
-
-_MIN_JUDGED = 12  # least words for those shares to mean something
+_MIN_JUDGED = 12  # least words for that share to mean something
+_JUDGED_CHARS = 2_000  # characters of the sources that show their language
 _NEAR_DAYS = 7
 """Days around a message that "last Friday" and "next Tuesday" may mean; a message may be dated by its neighbours."""
 
@@ -167,6 +50,7 @@ class Told:
 
     def __init__(self, texts: Iterable[str], at: Iterable[datetime] = ()) -> None:
         self._texts = list(texts)
+        self._beginning = "\n".join(self._texts)[:_JUDGED_CHARS]
         self._days = set(at)
 
     def invented(self, text: str) -> list[str]:
@@ -175,17 +59,16 @@ class Told:
         >>> Told(["We meet Lan in Hue at 7:30."]).invented("They meet Lan in Paris at 8:30.")
         ['Paris', '8:30']
         """
-        capitals = self._capitals
-        if capitals is None:
-            # so little was said that the text itself tells as much of its language
-            capitals = marks_names("\n".join([*self._texts, text]))
+        # so little may be said that the text itself tells as much of its language
+        capitals = marks_names(f"{self._beginning}\n{text}")
         unknown = [name for name in names(text, capitals) if self._named.missing(name)]
         return [*unknown, *unknown_numbers(text, self._values)]
 
     def bears_out(self, sentence: str) -> bool:
-        """Return true if a sentence can come from the sources: its names, numbers, language and words."""
-        far = len(content_words(sentence)) >= _MIN_SHARED and self.share(sentence) < _MIN_SHARE
-        return not far and self.speech.has(sentence) and not self.invented(sentence)
+        """Return true if a sentence can come from the sources: its names, numbers and words."""
+        wanted, share = len(content_words(sentence)), self.share(sentence)
+        far = share < _MIN_SHARE and (wanted >= _MIN_SHARED or (wanted > 1 and not share))
+        return not far and not self.invented(sentence)
 
     def share(self, text: str) -> float:
         """Return the share of a text's words in the sources; numbers, which have many spellings, do not count."""
@@ -201,11 +84,6 @@ class Told:
         return "".join(one if one[-1] in "。！？" else f"{one} " for one in kept).strip()
 
     @cached_property
-    def speech(self) -> Speech:
-        """The language of the sources."""
-        return Speech(self._texts)
-
-    @cached_property
     def _words(self) -> Vocabulary:
         return Vocabulary(self._texts)
 
@@ -217,18 +95,12 @@ class Told:
     def _values(self) -> set[str]:
         return set(chain(values("\n".join(self._texts)), *map(_dates, self._days)))
 
-    @cached_property
-    def _capitals(self) -> bool | None:
-        return marks_names("\n".join(self._texts))
-
 
 def names(text: str, capitals: bool | None = None) -> list[str]:
     """Return the names in a text, each once, in order; `capitals` tells if capitals mark names (None: see the text).
 
     >>> names("Yesterday Minh went to Hà Nội. He liked it.")
     ['Minh', 'Hà', 'Nội']
-    >>> names("Der Nutzer plant eine Reise.", capitals=False)
-    []
     """
     within = (word for one in sentences(unicodedata.normalize("NFC", text)) for word in _NAME.findall(one)[1:])
     written = [word for word in within if word[0].isupper()]
@@ -238,30 +110,16 @@ def names(text: str, capitals: bool | None = None) -> list[str]:
     return [] if capitals is False else list(found.values())
 
 
-def marks_names(text: str) -> bool | None:
-    """Return true if capitals mark names in a text, and not every noun or every word. None for a short text.
+def marks_names(text: str) -> bool:
+    """Return true if capitals mark names in a text, and not every noun or every word.
 
     >>> marks_names("Ich will mit dem Zug eine Reise nach Wien machen und dort in das Museum gehen.")
     False
-    >>> marks_names("La hija, Irene, juega al fútbol en el Getafe alevín, gracias a Ottokar")
-    True
     """
-    words = capitals = single = 0
-    for sentence in sentences(unicodedata.normalize("NFC", text)):
-        before = False
-        for word in _NAME.findall(sentence)[1:]:
-            words += word[0].isalpha()
-            capital = word[0].isupper() and len(word) > 1
-            capitals += capital
-            # "Hà Nội" is one name
-            single += capital and not before
-            before = capital
-    if words < _MIN_JUDGED:
-        return None
-    if capitals > _MAX_CAPITALS * words or single <= _MAX_NOUNS * words:
-        return capitals <= _MAX_CAPITALS * words
-    # many capitals are names in a language that capitalises names alone
-    return not has_capital_nouns(text) and (bool(other_language(text)) or known_language(text) is not None)
+    words = [word for one in sentences(unicodedata.normalize("NFC", text)) for word in _NAME.findall(one)[1:]]
+    capitals = sum(word[0].isupper() and len(word) > 1 for word in words)
+    shouted = len(words) >= _MIN_JUDGED and capitals > _MAX_CAPITALS * len(words)
+    return not shouted and not has_capital_nouns(text)
 
 
 def numbers(text: str) -> list[str]:

@@ -60,8 +60,6 @@ def own_words_in(text: str) -> str:
 
     >>> own_words_in("My boss wrote:\n> I hate flying.\nI do not.")
     'My boss wrote:\n\n\nI do not.'
-    >>> own_words_in("My motto is “Never give up on it”.")
-    'My motto is “Never give up on it”.'
     """
     return "".join("\n\n" if part.shown else part.text for part in parts(text))
 

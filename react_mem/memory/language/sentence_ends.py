@@ -24,8 +24,8 @@ _ABBREVIATED, _BEFORE_NUMBERS = _listed("abbreviations"), _listed("abbreviations
 _ABBREVIATION = re.compile(
     rf"(?:^|[\s(\"'“‘.])(?:(?P<letter>[^\W\d])|{_ABBREVIATED}|(?P<before_number>{_BEFORE_NUMBERS}))$", re.IGNORECASE
 )
-_INITIALS = re.compile(r"(?:[^\W\d]\.)*[^\W\d]$")
-_INITIAL_BEFORE = re.compile(r"(?:^|[^\w.])[^\W\d]\.$")
+_INITIALS = re.compile(r"(?:^|[^\w.])[^\W\d]\.\s+[^\W\d]$|\.[a-z]$|^\W*[^\W\d]$")
+"""Several initials, or one at the beginning: a name, or an item of a list."""
 _BEGINS = re.compile(
     "|".join(
         f"(?:{pattern})" if data.get("unspaced") else rf"(?:{pattern})(?![\w.])"
@@ -89,23 +89,12 @@ def is_abbreviated(before: str, after: str) -> bool:
         return False
     if found["before_number"]:
         return after.lstrip()[:1].isdecimal()
-    return not (found["letter"] and _begins_behind_letters(before, after))
-
-
-def _begins_behind_letters(before: str, after: str) -> bool:
-    """Return true if a statement begins behind single letters with full stops: "vitamin C. I", not "J. R. Tolkien"."""
-    letters = _INITIALS.search(before)
-    preceding = before[: letters.start()].rstrip() if letters else ""
-    # what begins with a letter is an item of a list, or a name, and so are initials in a row
-    if letters is None or not preceding or _INITIAL_BEFORE.search(preceding):
-        return False
-    if "." in letters[0] and not letters[0].isupper():
-        return False
-    following = unicodedata.normalize("NFC", after).lstrip().lstrip("\"'“‘(")
-    if following[:1].islower():
-        # "Susan B. the great"; but who writes of themselves without a capital begins anew
-        return any(language.first_person.match(following) for language in languages_of(following))
-    return bool(_BEGINS.match(following))
+    if not found["letter"] or _INITIALS.search(before):
+        return True
+    # "vitamin C. I swim" ends, "George W. Bush" and "Susan B. the second" do not
+    following = unicodedata.normalize("NFC", after).lstrip(" \"'“‘(")
+    own = any(language.first_person.match(following) for language in languages_of(following))
+    return not begins_anew(following) or (following[:1].islower() and not own)
 
 
 def bounded(sentence: str, limit: int = MAX_INDEXED_CHARS) -> Iterator[str]:
@@ -125,7 +114,6 @@ def bounded(sentence: str, limit: int = MAX_INDEXED_CHARS) -> Iterator[str]:
 # Telling program text that stands without a fence from what people say: lines that no sentence looks like.
 
 _LOOKED_AT = 300  # characters read of a line: code shows at its beginning
-_CODE_SHARE = 3  # one code line in so many makes the whole paragraph code, from two code lines on
 
 _CODE = re.compile(
     r"""^\s*(?:
@@ -151,43 +139,11 @@ _QUERY = re.compile(
 )
 
 
-def lines_without_code(text: str) -> Iterator[str]:
-    r"""Yield the lines of a text, with blank ones in place of program text.
-
-    Only lines that nothing but code looks like go, and whole paragraphs with many such lines. Fenced blocks are set
-    apart before, by `memory.language.own_words`.
-
-    >>> list(lines_without_code("I like tea.\nprint(x)\nHow about you?"))
-    ['I like tea.', '', 'How about you?']
-    """
-    paragraph: list[str] = []
-    for line in text.splitlines():
-        if line.strip():
-            paragraph.append(line)
-        else:
-            yield from (*_prose(paragraph), "")
-            paragraph = []
-    yield from _prose(paragraph)
-
-
 def is_code(line: str) -> bool:
-    """Return true for a line of program text.
+    """Return true for a line that nothing but program text looks like. Fenced blocks are set apart before.
 
     >>> is_code("const x = 5;"), is_code("I have a car (a red one); it is new.")
     (True, False)
-    >>> is_code("print(area(2))"), is_code("请帮我看看：IndexError: list index out of range")
-    (True, True)
     """
     head = line[:_LOOKED_AT].rstrip() if len(line) > _LOOKED_AT else line.rstrip()
     return bool(_CODE.search(head) or _QUERY.match(head))
-
-
-def _prose(paragraph: list[str]) -> list[str]:
-    prose: list[str] = []
-    in_block = False
-    for line in paragraph:
-        # what is indented below a line of code is its body
-        in_block = is_code(line) or (in_block and line[:1].isspace())
-        prose.append("" if in_block else line)
-    code = prose.count("")
-    return [""] if code > 1 and code * _CODE_SHARE >= len(paragraph) else prose

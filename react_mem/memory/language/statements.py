@@ -14,7 +14,7 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS, edges, has_word
 from react_mem.memory.language.hedging import has_sign, is_hypothetical
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.sentence_ends import bounded, lines_without_code, split_line
+from react_mem.memory.language.sentence_ends import bounded, is_code, split_line
 
 _SENTENCE_END = re.compile(r"\n\s*\n|[.!?…]\s|[。！？]")
 _LINE_END = re.compile(r"\n")
@@ -24,6 +24,7 @@ _MAX_PLEASANTRY_WORDS = 6
 _LAUGHTER = re.compile(r"(\w{1,3}?)\1{2,}\w?")
 """Something short again and again, in any language: "hahaha", "jajaja", "哈哈哈"."""
 
+_INDENTED = ("    ", "\t")
 _END_CHARS = 20_000  # characters read at each end of a long text for a few statements: many times a model's share
 _ASKING_CHARS = 200  # a question shows at its beginning or its end; reading further costs time on long text
 
@@ -45,8 +46,6 @@ def is_question(sentence: str) -> bool:
 
     >>> is_question("where do I live"), is_question("Tôi sống ở đâu"), is_question("When I was young, I lived in Hue.")
     (True, True, False)
-    >>> is_question("我住在哪里"), is_question("どこに住んでいますか"), is_question("我有几个朋友")
-    (True, True, False)
     """
     folded = unicodedata.normalize("NFC", sentence).strip()
     bare = folded.rstrip("\"'”’»)]」』） ")
@@ -61,8 +60,6 @@ def is_pleasantry(sentence: str) -> bool:
 
     >>> is_pleasantry("Thanks!"), is_pleasantry("cảm ơn bạn nhiều"), is_pleasantry("Thanks, I live in Hue")
     (True, True, False)
-    >>> is_pleasantry("lol nice"), is_pleasantry("哈哈哈，好的"), is_pleasantry("なるほど！")
-    (True, True, True)
     """
     if not has_words(sentence):
         return True
@@ -86,20 +83,6 @@ def is_request(sentence: str) -> bool:
     return told or asks_to_forget(bare)
 
 
-def may_request(sentence: str) -> bool:
-    """Return true for a sentence in the form of a request, which some statements share.
-
-    It serves where no model has read: a request taken for a fact is worse than a fact found only as a message.
-
-    >>> may_request("Rename utils.py to helpers.py"), may_request("I live in Hue")
-    (True, False)
-    >>> may_request("Take the blue pill at eight"), is_request("Take the blue pill at eight")
-    (True, False)
-    """
-    bare = edges(_bare(sentence), _ASKING_CHARS, " ")
-    return is_request(sentence) or any(one.may_request.search(bare) for one in languages_of(bare))
-
-
 def asks_to_forget(sentence: str) -> bool:
     """Return true for a request to forget something, or everything.
 
@@ -113,8 +96,6 @@ def has_word_to_forget(text: str) -> bool:
     """Return true if a text has a word that asks to forget, anywhere, of a language with a file.
 
     >>> has_word_to_forget("Actually scrap that."), has_word_to_forget("Bitte nicht vergessen!")
-    (True, False)
-    >>> has_word_to_forget("Vergiss das bitte"), has_word_to_forget("Please do not put peanut butter on the list.")
     (True, False)
     """
     folded = unicodedata.normalize("NFC", text)
@@ -191,8 +172,6 @@ def statements_in(text: str, limit: int | None = None) -> list[str]:
 
     >>> statements_in("Hi! I live in Da Nang. Where should I eat?")
     ['I live in Da Nang.']
-    >>> statements_in("I am allergic to peanuts, what can I eat?")
-    ['I am allergic to peanuts']
     """
     said = own_words_in(text)
     if limit is None:
@@ -228,8 +207,9 @@ def ends_of(text: str) -> tuple[str, ...]:
 
 
 def _statements(text: str) -> Iterator[str]:
-    for line in unwrapped_lines(lines_without_code(text)):
-        for sentence in split_line(line):
+    for line in unwrapped_lines(text.splitlines()):
+        # what is indented is the body of program text
+        for sentence in split_line(line) if not (line.startswith(_INDENTED) or is_code(line)) else ():
             said = before_question(sentence) if is_question(sentence) else sentence
             if said and may_state(said) and declares(said):
                 yield from bounded(said)
@@ -348,8 +328,6 @@ def asks_whole(text: str) -> bool:
 
     >>> asks_whole("In what order did I mention my jobs?"), asks_whole("In what order should I install these?")
     (True, False)
-    >>> asks_whole("Tóm tắt những gì tôi đã kể"), asks_whole("我抱怨过房东多少次？"), asks_whole("Where do I live?")
-    (True, True, False)
     """
     if len(text) > _MOST_CHARS:
         return False
@@ -366,10 +344,6 @@ def asks_about_the_past(question: str) -> bool:
 
     >>> asks_about_the_past("Where did I live before?"), asks_about_the_past("Where do I live?")
     (True, False)
-    >>> asks_about_the_past("How old am I?"), asks_about_the_past("What is my old address?")
-    (False, True)
-    >>> asks_about_the_past("Trước đây tôi sống ở đâu?"), asks_about_the_past("以前はどこに住んでいましたか")
-    (True, True)
     """
     asked = _LENGTH.sub(" ", normalise(question[:_MAX_QUESTION]))
     return bool(_PAST.search(asked) or _OF_A_THING.search(asked))

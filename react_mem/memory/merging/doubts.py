@@ -1,4 +1,4 @@
-"""Notes beside recalled facts: doubts about them, and the places where they were said; and the feedback on them."""
+"""Doubts about recalled facts, and the feedback on memories."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.index.recall import RecallHit
-from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope, SaidIn
-from react_mem.memory.model.kinds import FACT, MESSAGE, SUMMARY
+from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope
+from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import AnyRecord, Votes
 
@@ -67,37 +67,6 @@ def _since(value: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     return str(at)[:10]
 
 
-# Places where a fact was said, told beside it: a summary of summaries names its conversation and no message.
-
-_FIRST_LEVEL = "1"
-
-_MOST_PLACES = 20
-"""Messages of one fact that are looked up, the latest."""
-
-
-async def with_places(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
-    """Return results with the places of facts with several messages, if beside a summary of summaries."""
-    several = [item for item in results if item.source == FACT.name and len(item.source_ids) > 1]
-    summaries = [item.payload for item in results if item.source == SUMMARY.name]
-    if not several or all(summary.get("level", _FIRST_LEVEL) == _FIRST_LEVEL for summary in summaries):
-        return list(results)
-    dialog = MESSAGE.namespace(user_id)
-    ids = dict.fromkeys(id_ for item in several for id_ in item.source_ids[-_MOST_PLACES:])
-    found = cast("list[Item | None]", await store.abatch([GetOp(dialog, id_) for id_ in ids]))
-    places = {item.key: _place(item.value) for item in found if item is not None and MESSAGE.matches(item.value)}
-
-    def placed(item: MemoryResultItem) -> MemoryResultItem:
-        said_in = dict.fromkeys(places[id_] for id_ in item.source_ids if id_ in places)
-        return item.model_copy(update={"said_in": tuple(said_in)})
-
-    return [placed(item) if item in several else item for item in results]
-
-
-def _place(message: Mapping[str, object]) -> SaidIn:
-    turn = message.get("turn")
-    return SaidIn(session_id=str(message.get("session_id") or ""), turn=turn if isinstance(turn, int) else None)
-
-
 # Feedback on a turn, as it moves the memories that were used in it: bounded, the same in whatever order it comes.
 
 LOWEST, HIGHEST = 0.2, 0.8
@@ -146,8 +115,6 @@ def favour(value: Mapping[str, Any]) -> float:
 
     >>> favour({}), favour({"votes": {"up": 1, "down": 1}})
     (1.0, 1.0)
-    >>> 1 < favour({"votes": {"up": 1, "down": 0}}) / favour({"votes": {"up": 0, "down": 1}}) < 1.1
-    True
     """
     votes = value.get("votes")
     return float(_TOGETHER ** (_liked(votes["up"], votes["down"]) / 2)) if votes else 1.0

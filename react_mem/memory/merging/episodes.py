@@ -43,9 +43,7 @@ def hold_episode(
         steps=tuple(filter(None, map(told.held, draft.steps))),
         outcome=outcome,
         lessons=tuple(
-            lesson
-            for lesson in map(str.strip, draft.lessons)
-            if seen.share(lesson) and not seen.invented(lesson) and told.speech.has(lesson)
+            lesson for lesson in map(str.strip, draft.lessons) if seen.share(lesson) and not seen.invented(lesson)
         ),
         milestone=told.held(draft.milestone) if outcome or snapshot else "",
         snapshot=snapshot,
@@ -53,7 +51,7 @@ def hold_episode(
 
 
 def hold_summary(text: str, said: Sequence[str], at: Iterable[datetime] = ()) -> str:
-    """Return the supported sentences of a summary: names, numbers, words and language from the sources; perhaps none.
+    """Return the supported sentences of a summary: names, numbers and words from the sources; perhaps none.
 
     The sources are messages and tool results; `at` has their times.
 

@@ -39,13 +39,7 @@ async def load_facts(
     """Return the stored facts that operations may change, and those with the given ids, by id.
 
     One round trip; more only if a fact has been superseded since, or is in doubt about another.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        operations: The operations to reconcile.
-        ids: Further facts to return.
-        verbatim_in: A conversation whose verbatim statements are returned too.
+    `verbatim_in` is a conversation whose verbatim statements are returned too.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     ops: list[Op] = [GetOp(namespace, id_) for id_ in dict.fromkeys([*wanted(operations), *ids])]
@@ -74,11 +68,6 @@ async def fact_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) ->
     """Return the writes of facts and their consequences: doubts, concepts, and knowledge that lost a proof.
 
     The store is asked only if a fact has a name or has ended.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        facts: The facts that are new or have changed.
     """
     ended = {id_ for fact in facts if not fact.current for id_ in fact.needed_by}
     dependants = await load_facts(store, user_id, (), sorted(ended - {fact.id for fact in facts})) if ended else {}

@@ -38,9 +38,7 @@ def running_tool() -> AbstractContextManager[None]:
 def is_delegated(config: RunnableConfig, thread: Sequence[BaseMessage] = ()) -> bool:
     """Return true if another agent wrote the input of a run: within a tool, or as a subagent of Deep Agents.
 
-    Args:
-        config: The config of the run.
-        thread: Its messages; human messages of which none is the user's mean delegation.
+    Human messages in its `thread` of which none is the user's mean delegation as well.
     """
     human = [message for message in thread if isinstance(message, HumanMessage)]
     return (
@@ -52,12 +50,7 @@ def is_delegated(config: RunnableConfig, thread: Sequence[BaseMessage] = ()) -> 
 
 
 def by_other_agents(thread: Sequence[M], config: RunnableConfig) -> list[M]:
-    """Return the messages of other agents in the thread of a parent graph, marked as theirs.
-
-    Args:
-        thread: The messages of the thread.
-        config: The config of the run.
-    """
+    """Return the messages of other agents in the thread of a parent graph, marked as theirs."""
     if not _nodes_above(config):
         return []
     human = [message for message in thread if is_users(message)]
@@ -72,9 +65,7 @@ def _nodes_above(config: RunnableConfig) -> list[str]:
 def from_tool(result: R, state: Any) -> R:
     """Return the result of a tool with its human messages marked as the tool's.
 
-    Args:
-        result: A message, a command, or a list of both.
-        state: The agent's state; messages of its thread that a tool passes on stay as they are.
+    Messages of the agent's thread, in its `state`, that a tool passes on stay as they are.
     """
     if isinstance(result, list):
         return [from_tool(part, state) for part in result]  # type: ignore[return-value]

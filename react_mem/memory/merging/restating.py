@@ -82,12 +82,7 @@ def _with_wording(wordings: Sequence[Wording], new: Fact) -> tuple[Wording, ...]
 
 
 def revived(fact: Fact, at: datetime) -> dict[str, Any]:
-    """Return the update of an ended fact that is believed again; its end counts again if the revival is withdrawn.
-
-    Args:
-        fact: The fact.
-        at: The time of the revival.
-    """
+    """Return the update of an ended fact that is believed again; its end counts again if the revival is withdrawn."""
     if fact.current:
         return BELIEVED
     # what was said to be over from the beginning was never believed

@@ -78,12 +78,7 @@ def identified(messages: Iterable[M]) -> list[M]:
 
 
 def derived_id(message: BaseMessage, before: str | None) -> str:
-    """Return an id for a message without one.
-
-    Args:
-        message: The message.
-        before: The id of its predecessor; empty at the beginning of a thread.
-    """
+    """Return an id for a message without one, by the id of its predecessor, empty at the beginning of a thread."""
     return str(uuid5(NAMESPACE_OID, f"{before}:{message.type}:{message.content}"))
 
 
@@ -232,11 +227,7 @@ def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> 
 
 
 def kept_out(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the messages of a turn without memory, marked to stay out of it; those marked already are left out.
-
-    Args:
-        messages: The messages of a turn.
-    """
+    """Return the messages of a turn without memory, marked to stay out of it; those marked already are left out."""
     return [
         message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, NOT_KEPT: True}})
         for message in messages
@@ -300,13 +291,7 @@ async def speakers_of(store: BaseStore, user_id: str) -> tuple[str, ...]:
 
 
 def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message]) -> list[Change]:
-    """Return the writes of speakers that are new with some messages.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        messages: The messages written with them.
-    """
+    """Return the writes of speakers that are new with some messages."""
     owners = kept_with(store, Known)
     _, known, written = owners.get(user_id, (_NEVER, (), 0))
     new = sorted({message.speaker for message in messages if message.speaker} - set(known))
@@ -341,10 +326,6 @@ Said = TypeVar("Said", bound=BaseMessage)
 def with_appended(answer: AIMessage, line: str) -> AIMessage:
     r"""Return an answer with a line of the runtime at its end.
 
-    Args:
-        answer: The model's answer.
-        line: The line.
-
     >>> with_appended(AIMessage("Painted."), "Next: wash it.").text
     'Painted.\n\nNext: wash it.'
     """
@@ -357,9 +338,6 @@ def with_appended(answer: AIMessage, line: str) -> AIMessage:
 
 def as_said(message: Said) -> Said:
     """Return a message without the line that the runtime appended.
-
-    Args:
-        message: The message.
 
     >>> as_said(with_appended(AIMessage("Painted."), "Next: wash it.")).text
     'Painted.'

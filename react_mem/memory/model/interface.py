@@ -134,13 +134,6 @@ class MemoryDoubt(BaseModel):
     since: str = Field(description="The day.")
 
 
-class SaidIn(BaseModel, frozen=True):
-    """Conversation and place in it of a source message; no place where messages are not counted."""
-
-    session_id: str
-    turn: int | None = None
-
-
 class MemoryResultItem(BaseModel):
     """Search result: the texts of a memory with their speakers, its sources and its relevance.
 
@@ -155,7 +148,6 @@ class MemoryResultItem(BaseModel):
         arms: The contribution of each arm to the score.
         fragments: Its texts, in order: a message brings the answer, or the question, that belongs to it.
         doubts: Contradictions of a fact that is in doubt.
-        said_in: The places where a fact of several messages was said, if summaries of summaries were found beside it.
         linked: Records linked with a fact, where `recall.links` asks for them: its episode, a step of a task.
     """
 
@@ -168,7 +160,6 @@ class MemoryResultItem(BaseModel):
     arms: dict[Arm, float] = Field(default_factory=dict)
     fragments: tuple[Fragment, ...] = ()
     doubts: tuple[MemoryDoubt, ...] = ()
-    said_in: tuple[SaidIn, ...] = ()
     linked: tuple[Fragment, ...] = ()
 
     @property

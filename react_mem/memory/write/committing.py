@@ -11,7 +11,7 @@ from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.comparison import missing, share
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.standing import only_instructs, standing_in
-from react_mem.memory.language.statements import may_request, may_state, statements_in
+from react_mem.memory.language.statements import may_state, statements_in
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import known_as, reconcile, stated
 from react_mem.memory.merging.restating import said_again, ways
@@ -49,8 +49,8 @@ def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
 
 
 def own_statements_in(text: str) -> list[str]:
-    """Return the statements of a text, without requests and instructions, which stand as their message."""
-    return [one for one in statements_in(text, MAX_VERBATIM) if not (may_request(one) or only_instructs(one))]
+    """Return the statements of a text, without instructions, which stand as their message."""
+    return [one for one in statements_in(text, MAX_VERBATIM) if not only_instructs(one)]
 
 
 def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
@@ -63,7 +63,7 @@ def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: S
         # looked into only where there is room: a megabyte may have thousands of them
         if different is None or len(different) >= MAX_VERBATIM:
             continue
-        if may_state(one.text) and not may_request(one.text):
+        if may_state(one.text):
             different.add(normalise(one.text))
             said.append((known[one.source_id], one.text))
     return _verbatim(said, stamp)

@@ -764,7 +764,7 @@ def test_what_begins_with_i_is_about_the_user_unless_it_names_somebody(
 @pytest.mark.parametrize(
     ("asked", "reply", "sentence", "text"),
     [
-        ("Gern. Welche Größe trägst du?", "46", "Der Nutzer trägt Schuhgröße 46.", "Welche Größe trägst du? 46"),
+        ("Gern. Welche Größe trägst du?", "46", "Der Nutzer trägt Schuhgröße 46.", "Der Nutzer trägt Schuhgröße 46."),
         (
             "Womit gießt du?",
             "regentonne",

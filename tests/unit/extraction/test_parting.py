@@ -93,14 +93,6 @@ def test_a_fact_that_begins_in_the_clause_of_another_keeps_its_beginning(
     assert texts(said, *labels) == kept
 
 
-def test_an_answer_before_a_statement_in_one_clause_is_a_fact_of_its_own() -> None:
-    said: Said = [("assistant", "Do you have an oven?"), ("user", "Nope but we have an airfryer")]
-    assert texts(said, fact(1, "User does not have an oven."), fact(1, "User has an airfryer.")) == [
-        "User does not have an oven.",
-        "but we have an airfryer",
-    ]
-
-
 @pytest.mark.parametrize(
     ("clause", "sentences", "kept"),
     [

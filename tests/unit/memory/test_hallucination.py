@@ -1,4 +1,4 @@
-"""The hallucination check: names and numbers that no source has, and the language that it was said in."""
+"""The hallucination check: names and numbers that no source has."""
 
 from __future__ import annotations
 
@@ -7,49 +7,7 @@ from time import process_time
 
 import pytest
 
-from react_mem.memory.language.hallucination import Speech, Told
-
-SAID = {
-    "en": ["I moved to Rome last month and my sister helped me.", "Great, how was it?"],
-    "vi": ["Tôi vừa chuyển đến Roma tháng trước, chị tôi giúp.", "Tuyệt, thế nào rồi?"],
-    "es": ["Me mudé a Roma el mes pasado y mi hermana me ayudó.", "Qué bien, ¿cómo fue?"],
-    "de": ["Ich bin letzten Monat nach Rom gezogen und meine Schwester half mir.", "Schön, wie war es?"],
-    "zh": ["我上个月搬到罗马了，我姐姐帮了我。", "很好"],
-    "ja": ["先月ローマに引っ越しました。姉が手伝ってくれました。", "いいですね"],
-}
-SUMMED_UP = {
-    "en": "User told of a move to Rome with the help of their sister.",
-    "vi": "Người dùng kể đã chuyển đến Roma với sự giúp đỡ của chị.",
-    "es": "El usuario contó que se mudó a Roma con ayuda de su hermana.",
-    "de": "Der Nutzer erzählte, dass er mit Hilfe der Schwester nach Rom gezogen ist.",
-    "zh": "用户说他搬到罗马，姐姐帮了忙。",
-    "ja": "ユーザーは先月ローマに引っ越した。",
-}
-WITHOUT_SMALL_WORDS = {"es", "de"}
-"""Languages that no small words tell from each other."""
-
-
-@pytest.mark.parametrize("said", SAID)
-@pytest.mark.parametrize("summed_up", SUMMED_UP)
-def test_the_language_of_a_conversation(said: str, summed_up: str) -> None:
-    same = said == summed_up or {said, summed_up} <= WITHOUT_SMALL_WORDS
-    assert Speech(SAID[said]).has(SUMMED_UP[summed_up]) is same
-
-
-@pytest.mark.parametrize(
-    ("said", "text"),
-    [
-        ("ok", "User lives in Hue."),
-        ("Book flight Hue", "User wants the agent to book a flight to Hue."),
-        ("Tôi sống ở Huế. My name is Lan and I like it here a lot.", "Người dùng tên là Lan, sống ở Huế."),
-        ("我住在河内，公司是 International Business Machines", "用户住在河内。"),
-        ("😀 12", "User lives in Hue."),
-        ("Plan a trip to Hue. VN 123 it is. search query Hue flight status ok", "The user is flying to Hue."),
-        ("我住在河内", "12"),
-    ],
-)
-def test_what_does_not_tell_a_language_is_let_pass(said: str, text: str) -> None:
-    assert Speech([said]).has(text)
+from react_mem.memory.language.hallucination import Told
 
 
 @pytest.mark.parametrize(

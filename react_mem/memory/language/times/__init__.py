@@ -303,10 +303,6 @@ def named_periods(question: str, now: datetime) -> tuple[Period, ...]:
 
     >>> named_periods("What did I do last week?", datetime(2024, 5, 15))
     (Period(start=datetime.date(2024, 5, 6), end=datetime.date(2024, 5, 12)),)
-    >>> [period.start.year for period in named_periods("Mùa hè năm ngoái tôi đi đâu?", datetime(2024, 5, 15))]
-    [2023]
-    >>> len(named_periods("What did I do in May?", datetime(2024, 4, 1))), named_periods("May I?", datetime(2024, 4, 1))
-    (11, ())
     """
     today = now.date()
     periods: set[Period] = set()

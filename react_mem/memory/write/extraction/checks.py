@@ -41,7 +41,6 @@ from react_mem.memory.write.extraction.proposal import (
     are_linked,
     bounded,
     is_said,
-    repeats_example,
 )
 
 # Completion of an episode by code: the request that began it, and the snapshot by which a milestone is told.
@@ -202,8 +201,7 @@ class _Checker:
             self.rejected.append("the summary is not a short text")
             return ""
         said, observed = self.locator.briefing.texts
-        held = hold_summary(" ".join(value.split()), [*said, *observed], self.locator.briefing.dates)
-        return "" if repeats_example(held, [*said, *observed]) else held
+        return hold_summary(" ".join(value.split()), [*said, *observed], self.locator.briefing.dates)
 
     def unread(self) -> list[Unread]:
         """Return the clauses with words, but without a label or not shown, neighbours in a sentence as one."""
@@ -240,9 +238,6 @@ def check_episode(proposed: ProposedEpisode, briefing: Briefing) -> EpisodeDraft
         importance=0.5 if proposed.importance is None else proposed.importance,
         origin=vouched(briefing.messages),
     )
-    told = (draft.goal, draft.outcome, draft.milestone, draft.snapshot)
-    if any(repeats_example(part, [*said, *observed]) for part in told):
-        raise Refused("it repeats an example of the instructions")
     held = hold_episode(draft, said, observed, briefing.dates)
     if held is None:
         raise Refused("no message tells of it")

@@ -26,9 +26,8 @@ from react_mem.memory.write.extraction.located import (
     label_of,
     part_of_each,
     sharing,
-    shows,
 )
-from react_mem.memory.write.extraction.parting import after_answer, divided, repeats, without_asking
+from react_mem.memory.write.extraction.parting import repeats, without_asking
 from react_mem.memory.write.extraction.proposal import (
     MAX_TEXT,
     MAX_TOPIC_WORDS,
@@ -41,7 +40,6 @@ from react_mem.memory.write.extraction.proposal import (
     is_borne_out,
     names_instead,
     own_dates,
-    repeats_example,
     without_user,
 )
 from react_mem.memory.write.gate import Support, answered, is_brief, may_ask_to_forget
@@ -51,6 +49,7 @@ _MAX_NEEDS = 8
 _WITHOUT_SPACES = re.compile(f"[{UNSPACED}]")
 _LEADING_WORDS = 2
 """Most words of an answer at the head of a longer sentence."""
+
 
 _ASSENT_WORDS = 3
 """Most content words of a clause that begins with a yes and may only agree with the assistant."""
@@ -69,8 +68,9 @@ class Composer:
     _proposed: list[Located] = field(default_factory=list)
 
     def operations(self, facts: Sequence[Located]) -> list[Operation]:
-        facts, parts = self._parted(facts)
-        self._proposed = facts
+        self._proposed = list(facts)
+        # of facts that share a clause the part of each, if it is clear
+        parts = {one: part for group in sharing(facts) for one, part in part_of_each(group).items()}
         for fact in facts:
             self._labels.update(fact.numbers)
         taken: dict[str, Operation] = {}
@@ -92,44 +92,6 @@ class Composer:
             made.append((fact, operation))
         # what a fact needs may be said behind it
         return _distinct([replace(one, needs=self._needed(fact.proposed.needs, one)) for fact, one in made])
-
-    def _parted(self, facts: Sequence[Located]) -> tuple[list[Located], dict[int, str]]:
-        """Return the facts, and for facts that share a clause the part of each, by `id()`, if it is clear."""
-        parts: dict[int, str] = {}
-        for group in sharing(facts):
-            parts |= part_of_each(group)
-        facts = [fact if id(fact) in parts else self._besides(fact, facts) for fact in facts]
-        for group in sharing([fact for fact in facts if id(fact) not in parts]):
-            if len({fact.numbers for fact in group}) == 1:
-                facts, found = self._behind_answer(facts, group)
-                parts |= found or part_of_each(group)
-        return facts, parts
-
-    def _behind_answer(self, facts: list[Located], group: Sequence[Located]) -> tuple[list[Located], dict[int, str]]:
-        """Split an answer from a statement behind it in one clause: "Nope, but we have two cats"."""
-        first, *more = group[0].clauses
-        silent = [fact for fact in group if not shows(fact, group)]
-        others = [fact for fact in group if fact not in silent]
-        own = [" ".join(missing(fact.sentence, [one.sentence for one in silent])) for fact in others]
-        if more or first.place or len(silent) != 1 or not others or not self.briefing.before(first.message):
-            return facts, {}
-        lead, rest = after_answer(first.clause.text, own)
-        if not lead or not is_brief(lead):
-            return facts, {}
-        answer = replace(silent[0], clauses=(replace(first, clause=replace(first.clause, text=lead)),))
-        told = divided(rest, [fact.sentence for fact in others])
-        found = {id(fact): part for fact, part in zip(others, told, strict=True)}
-        return [answer if fact is silent[0] else fact for fact in facts], found
-
-    @staticmethod
-    def _besides(fact: Located, facts: Sequence[Located]) -> Located:
-        """Return a fact without clauses that are the only evidence of another fact."""
-        theirs = {n for other in facts if set(other.numbers) < set(fact.numbers) for n in other.numbers}
-        own = [place for place, number in enumerate(fact.numbers) if number not in theirs]
-        if not own or len(own) == len(fact.numbers) or len(fact.clauses) != len(fact.numbers):
-            return fact
-        numbers_ = tuple(fact.numbers[place] for place in own)
-        return replace(fact, numbers=numbers_, clauses=tuple(fact.clauses[place] for place in own))
 
     def _operation(self, fact: Located, part: str) -> Operation:
         proposed, quote = fact.proposed, fact.quote
@@ -161,7 +123,7 @@ class Composer:
             about=about_whom(proposed.about, [*shown, *self.briefing.known], quote),
             target_id=target_id,
             quote=quote if text != quote else "",
-            reading=reading if reads and not repeats_example(reading, shown) and is_borne_out(reading, shown) else "",
+            reading=reading if reads and is_borne_out(reading, shown) else "",
             source_ids=(message.id,),
             origin=origin,
             topic=_unsaid_words(proposed, [text, quote]),

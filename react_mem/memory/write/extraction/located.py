@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from react_mem.memory.language.clauses import joined
-from react_mem.memory.language.comparison import Vocabulary, missing, share
+from react_mem.memory.language.comparison import Vocabulary, share
 from react_mem.memory.language.hedging import has_sign, is_hypothetical
 from react_mem.memory.language.own_words import parts as parts_of
 from react_mem.memory.language.statements import is_question, is_request
@@ -89,12 +89,6 @@ def sharing(facts: Sequence[Located]) -> list[list[Located]]:
         groups = [group for group in groups if group not in mine]
         groups.append([*(one for group in mine for one in group), fact])
     return [group for group in groups if len(group) > 1]
-
-
-def shows(fact: Located, group: Sequence[Located]) -> bool:
-    """Return true if a fact's clauses have a word that only its sentence has in the group."""
-    others = [one.sentence for one in group if one is not fact]
-    return share(" ".join(missing(without_user(fact.sentence), others)), [fact.quote]) > 0
 
 
 def part_of_each(group: Sequence[Located]) -> dict[int, str]:

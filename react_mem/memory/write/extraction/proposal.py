@@ -161,11 +161,7 @@ _NAMED = 0.8
 """Share of a subject's words that were shown: "my aunt's son" may be named by his aunt and as a son."""
 
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
-_QUOTED = re.compile(r'"([^"]+)"')
 _LETTERS = re.compile(r"[^\W\d_]+")
-_LEAST = 0.6
-"""Share of an example's content words in a text that repeats the example."""
-
 _MAX_NOVEL = 2
 _MAX_NOVEL_SHARE = 0.34
 """New content words that a sentence may add, such as "lives" for "I moved": two, or a third of its words."""
@@ -246,18 +242,6 @@ def is_said(value: str, said: str) -> bool:
     return all(word in vocabulary for word in words(value))
 
 
-def repeats_example(sentence: str, shown: Sequence[str]) -> bool:
-    """Return true if a model's sentence has words of an example in its instructions that nobody said.
-
-    >>> repeats_example("He lives in Oslo.", ["I like tea"]), repeats_example("He lives in Hue.", ["I moved to Hue"])
-    (True, False)
-    """
-    unsaid = " ".join(missing(sentence, shown))
-    return bool(unsaid) and any(
-        share(example, [sentence]) >= _LEAST and share(example, [unsaid]) > 0 for example in _sentences()
-    )
-
-
 def own_dates(proposed: str) -> str:
     """Return the time a model proposes; empty if it holds a date of an example in the instructions.
 
@@ -265,12 +249,6 @@ def own_dates(proposed: str) -> str:
     ('2019-05..', '')
     """
     return "" if _dates().intersection(proposed.split("..")) else proposed
-
-
-@cache
-def _sentences() -> tuple[str, ...]:
-    quoted = _QUOTED.findall(load_prompt("extract_memories"))
-    return tuple(example for example in quoted if len(content_words(example)) > 1)
 
 
 @cache

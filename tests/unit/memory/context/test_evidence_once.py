@@ -7,14 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.quoting import read_lines
 from react_mem.memory.context.found_memory import FoundMemory
 from react_mem.memory.context.memories import one_place, render_found
-from react_mem.memory.merging.doubts import with_places
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import MESSAGE
 
 
 def memory(scope: MemoryScope, source: str, id_: str, text: str, **payload: Any) -> FoundMemory:
@@ -92,29 +89,6 @@ def test_a_summary_is_for_what_has_no_line(level: str) -> None:
     # what it does not sum up is other evidence
     assert shown(question, told, said("other", TOLD, turn=12)) == ["s", "other"]
     assert shown(question, told, said("other", TOLD, turn=3, session_id="new")) == ["s", "other"]
-
-
-async def test_a_fact_counts_in_every_conversation_that_said_it() -> None:
-    store = InMemoryStore()
-    for id_, session, turn in (("m", "old", 3), ("n", "new", 5)):
-        value = {"id": id_, "kind": "message", "role": "user", "text": TOLD, "session_id": session, "turn": turn}
-        await store.aput(MESSAGE.namespace("ann"), id_, value)
-    known = fact("f", "I am allergic to peanuts", "m", "n").item
-    question, text = "What am I allergic to?", "The user is allergic to peanuts. They moved to Hue."
-
-    async def with_summary(session: str, *turns: int) -> list[str]:
-        first, last = turns
-        told = summary("s", text, "t", level="2", session_id=session, first_turn=first, last_turn=last)
-        placed = await with_places(store, "ann", [known, told.item])
-        return shown(question, *map(FoundMemory, placed))
-
-    assert await with_summary("new", 0, 9) == await with_summary("old", 0, 9) == ["f"]
-    assert await with_summary("new", 6, 9) == await with_summary("other", 0, 9) == ["f", "s"]
-    # where no summary of summaries was found, the store is not asked
-    assert await with_places(store, "ann", [known, summary("s", text, "m").item]) == [
-        known,
-        summary("s", text, "m").item,
-    ]
 
 
 def test_of_summaries_of_the_same_messages_the_best_is_shown() -> None:

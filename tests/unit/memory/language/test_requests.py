@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from react_mem.memory.language.statements import is_request, may_request, statements_in
+from react_mem.memory.language.statements import is_request, statements_in
 
 REQUESTS = [
     "Please look into notes.txt and tell me what it says.",
@@ -137,12 +137,12 @@ STATEMENTS = [
 
 @pytest.mark.parametrize("said", REQUESTS)
 def test_what_the_assistant_is_to_do_now_is_no_fact(said: str) -> None:
-    assert all(map(may_request, statements_in(said)))
+    assert statements_in(said) == []
 
 
 @pytest.mark.parametrize("said", STATEMENTS)
 def test_what_tells_of_the_user_or_holds_from_now_on_is_no_request(said: str) -> None:
-    assert not may_request(said)
+    assert not is_request(said)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from react_mem.memory.language.statements import before_question, may_state, sen
 STATEMENTS = """\
 My work address is lan.pham+news@mail.example.co.uk.
 My blog lives at https://lan-writes.example/posts?id=7&x=y.
-The door code is #4821*.
+My door code is #4821*.
 My IBAN is DE89 3704 0044 0532 0130 00.
 My phone number is +84 (0)28 3822-1234.
 I use `uv pip install` instead of plain pip.
@@ -152,9 +152,11 @@ You're wrong.
 「こんにちは」
 www.example.org
 Say "cheese"!
+The door code is #4821*.
+Bought a house in 2020.
 `print(x)`
 """
-"""What only shows, asks, greets or names something."""
+"""What only shows, asks, greets or names something, or is not plainly about the user."""
 
 
 @pytest.mark.parametrize("text", STATEMENTS.splitlines())
