@@ -25,13 +25,7 @@ from react_mem.graphs.memory_api.callers_memory import (
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.memory import MemoryFacade
 from react_mem.memory.records import AuditActor, AuditReason, acting
-from react_mem.memory.runtime import (
-    HiddenMemory,
-    MemoryHealth,
-    MemoryUsage,
-    check_health,
-    render_export,
-)
+from react_mem.memory.runtime import HiddenMemory, MemoryHealth, MemoryUsage, check_health, render_export
 from react_mem.memory.turns import cause_of
 
 MAX_NODES = 5_000

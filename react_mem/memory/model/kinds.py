@@ -162,11 +162,7 @@ SKILL = Kind(
 STATE = _internal(FlowState, MemoryScope.STATE, title=("state",))
 TASK = Kind(Task, MemoryScope.STATE, indexed=False, refers=("steps",), worked_on=True)
 DOCUMENT = Kind(
-    Document,
-    MemoryScope.SEMANTIC,
-    marks=("current",),
-    title=("title", "text"),
-    when_unsaid=WhenUnsaid.STAYS,
+    Document, MemoryScope.SEMANTIC, marks=("current",), title=("title", "text"), when_unsaid=WhenUnsaid.STAYS
 )
 EPISODE = Kind(
     Episode,

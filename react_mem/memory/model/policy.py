@@ -186,8 +186,7 @@ class SummarySettings(BaseModel, extra="forbid", frozen=True):
     )
     summary_length: int = Field(600, ge=80, le=4000, description="Characters of a summary, at most.")
     check_coherence: bool = Field(
-        False,
-        description="Whether a summary that loses or invents names and numbers of its sources is made once more.",
+        False, description="Whether a summary that loses or invents names and numbers of its sources is made once more."
     )
 
     @model_validator(mode="after")

@@ -9,17 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import (
-    AsyncIterable,
-    AsyncIterator,
-    Callable,
-    Collection,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -63,7 +53,7 @@ def nobody_listens(_done: int, _total: int | None) -> None:
 
 
 def portions(
-    parts: Iterable[Part], size: Callable[[Part], int], same: Callable[[Part], Hashable] | None = None
+    parts: Iterable[Part], size: Callable[[Part], int], same: Callable[[Part], object] | None = None
 ) -> Iterator[list[Part]]:
     """Yield batches of parts in order by their characters (`size`); a part above the limit is a batch of its own.
 
@@ -76,7 +66,7 @@ def portions(
     """
     portion: list[Part] = []
     chars = 0
-    seen: set[Hashable] = set()
+    seen: set[object] = set()
     for part in parts:
         more, name = size(part), same(part) if same else None
         if portion and (len(portion) == BATCH or chars + more > MAX_PORTION or name in seen):
