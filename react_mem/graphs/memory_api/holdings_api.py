@@ -158,7 +158,6 @@ async def _written(asked: CallersMemory, form: Literal["jsonl", "html", "markdow
 
 MOST_STREAMS = 5
 LOOK_SECONDS = 2.0  # between two reads of the revision
-
 COMMENT_SECONDS = 15.0
 """Seconds without an event until a comment is sent: a proxy closes a silent stream, and a gone client is noticed."""
 

@@ -217,7 +217,6 @@ CONCEPT = _internal(Concept, MemoryScope.SEMANTIC, title=("name", "text"), node=
 CONVERSATION = _internal(Conversation, MemoryScope.STATE)
 CHAIN = _internal(ContextChain, MemoryScope.STATE)
 PENDING = _internal(PendingTurn, WAITING, when_unsaid=WhenUnsaid.REWRITTEN)
-
 _CONTENT = (FACT, PROFILE, KNOWLEDGE, SKILL, STATE, TASK, DOCUMENT, EPISODE, MESSAGE, SUMMARY, TASK_STEP, EXPERIENCE)
 for _kind in (*_CONTENT, FILE, OUTCOME, CONCEPT, CONVERSATION, CHAIN, PENDING):
     declare(_kind)

@@ -18,7 +18,6 @@ from react_mem.memory.model.records import now
 # Settings of retention, and legal holds.
 
 FOREVER = "forever"
-
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1), "y": timedelta(days=365)}
 _AGE = re.compile(r"([1-9][0-9]{0,5})([hdwy])")
 _LONGEST = timedelta(days=365 * 1000)

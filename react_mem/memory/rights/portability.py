@@ -34,7 +34,6 @@ from react_mem.memory.work.items import Work, put_work
 
 VERSION = 1
 _HEADER = {"format": "react-mem memory", "version": VERSION}
-
 _ATTACHMENTS = "attachments"  # name in the place of a scope for a line with an attachment
 _MAX_DATA = MAX_ATTACHMENT * 2  # characters read of an attachment's data
 _Line: TypeAlias = tuple[Record, dict[str, Any]]  # record of an export, and its JSON there
