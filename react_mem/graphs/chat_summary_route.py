@@ -92,8 +92,7 @@ class ChatSummaryBody(ChatSummaryRequest):
     """
 
     user_id: OwnerId | None = Field(
-        None,
-        description="Whose profile is merged in. Ignored where the server authenticates users: then it is theirs.",
+        None, description="Whose profile is merged in. Ignored where the server authenticates users: then it is theirs."
     )
     agent: str = Field(
         DEFAULT_AGENT, max_length=64, description="The agent whose model and policy are used: the name of its file."

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from react_mem import AgentConfig
 
 PATH = "/memory/mcp"
-
 _NOT_INSTALLED = 'this server does not speak the Model Context Protocol: pip install "react-mem[mcp]"'
 
 log = logging.getLogger(__name__)

@@ -31,16 +31,9 @@ from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Change, Receipt, write
-from react_mem.memory.retrieval import last_known
+from react_mem.memory.retrieval import last_known, outline
 from react_mem.memory.retrieval.divided_store import divided, recall
-from react_mem.memory.retrieval.graph_reading import MemoryGraph, with_linked
-from react_mem.memory.retrieval.outline import (
-    instruction_operations,
-    instructions_of,
-    outline_of,
-    outline_operations,
-    rerank,
-)
+from react_mem.memory.retrieval.graph_reading import MemoryGraph, with_linked, with_links
 from react_mem.memory.rights import forgetting
 from react_mem.memory.rights.erasure import Erasure
 from react_mem.memory.rights.feedback import FeedbackCalls
@@ -217,7 +210,9 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         # it is forgotten, since the thread still has it
         bookkeeping = meta_namespace(query.user_id)
         notes = [GetOp(bookkeeping, key(query.session_id)) for key in (branch_key, forgotten_key)]
-        beside = [ask(query, question, self.policy) for ask in (instruction_operations, outline_operations)]
+        beside = [
+            ask(query, question, self.policy) for ask in (outline.instruction_operations, outline.outline_operations)
+        ]
         answers = await recall(self.store, [*operations, *chain(*beside), *notes] if operations else [])
         forgotten, branch = (answers.pop(), answers.pop()) if answers else (None, None)
         answers, told = answers[: len(operations)], answers[len(operations) :]
@@ -247,7 +242,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
                 answers = answers[len(part) :]
         standing, whole = told[: len(beside[0])], told[len(beside[0]) :]
         if _any_found(standing):
-            results += await asyncio.to_thread(instructions_of, standing, query)
+            results += await asyncio.to_thread(outline.instructions_of, standing, query)
         if query.as_of is None:
             results[:] = await with_doubts(self.store, query.user_id, results)
             if self.policy.recall.links:
@@ -255,7 +250,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
             # an outline is of no use for another question
             last_known.keep(self.store, query, results, since=started)
         if _any_found(whole):
-            results += await asyncio.to_thread(outline_of, whole, query)
+            results += await asyncio.to_thread(outline.outline_of, whole, query)
         return results
 
     def last_known(self, query: MemoryQuery) -> MemoryResults | None:
@@ -279,7 +274,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         async def ordered(answer: Result | Recall) -> Result | Recall:
             if not isinstance(answer, Recall):
                 return answer
-            return Recall(await rerank(path, query, answer.found), answer.missing)
+            return Recall(await outline.rerank(path, query, answer.found), answer.missing)
 
         try:
             # half of what the read may take: if it is late, there is still the order without it

@@ -23,7 +23,6 @@ RECALLED, REMEMBERED = "recalled", "remembered"
 
 MOST_MEMORIES = 8  # maximum number of memories on a card; it says how many more there were
 MOST_CHARS = 300
-
 MOST_CARDS = 100  # maximum number of cards in a thread, the latest: each step of a run writes all of them
 API_URL_ENV = "LANGGRAPH_API_URL"  # variable with the address of the server, as `langgraph dev` sets it
 log = logging.getLogger(__name__)

@@ -130,10 +130,8 @@ def _unknown(name: str, where: _Place, known: Collection[str], in_body: Collecti
 PREFIX = "/memory/v1"
 MAX_PAGE = 200  # entries on a page at most, as the facade has it
 MAX_MEMORY_BYTES = 256_000  # size of a request at most; the longest are a message, or a hundred ids
-
 NO_OWNER = "no user is named (user_id), so there is no memory of theirs"
 NO_STORE = "this server has no store"
-
 USER_ID = "Deprecated: `user_id` of the query, which every request takes, says the same."
 
 

@@ -30,12 +30,7 @@ from react_mem.graphs.memory_api.forget_api import ForgetAnswer, memory_and_thre
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import (
-    ClientMessage,
-    OwnerId,
-    StoredMessage,
-    store_told,
-)
+from react_mem.memory.runtime import ClientMessage, OwnerId, StoredMessage, store_told
 from react_mem.memory.turns import AgentMemory, Identity, conclude_soon
 
 router = memory_router("Conversations")

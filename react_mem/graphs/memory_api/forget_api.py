@@ -37,7 +37,6 @@ from react_mem.memory.turns import cause_of
 # Server threads of one user: found and deleted through the server's own API, in its process.
 
 _PAGE = 100
-
 _GOING_ON: tuple[RunStatus, ...] = ("pending", "running")
 
 
@@ -126,7 +125,6 @@ async def memory_and_threads(request: Request, asked: CallersMemory, refusal: st
 
 MAX_IDS = 100
 MAX_TEXT = 2_000
-
 CONFIRMED = "erase everything"
 
 router = memory_router()

@@ -25,13 +25,7 @@ from react_mem.graphs.memory_api.callers_memory import (
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.memory import MemoryFacade
 from react_mem.memory.records import AuditActor, AuditReason, acting
-from react_mem.memory.runtime import (
-    HiddenMemory,
-    MemoryHealth,
-    MemoryUsage,
-    check_health,
-    render_export,
-)
+from react_mem.memory.runtime import HiddenMemory, MemoryHealth, MemoryUsage, check_health, render_export
 from react_mem.memory.turns import cause_of
 
 MAX_NODES = 5_000
@@ -164,7 +158,6 @@ async def _written(asked: CallersMemory, form: Literal["jsonl", "html", "markdow
 
 MOST_STREAMS = 5
 LOOK_SECONDS = 2.0  # between two reads of the revision
-
 COMMENT_SECONDS = 15.0
 """Seconds without an event until a comment is sent: a proxy closes a silent stream, and a gone client is noticed."""
 

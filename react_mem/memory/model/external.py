@@ -125,10 +125,7 @@ ModelChoice = Annotated[
 
 WEB_SEARCH = "web_search"  # name of the tool that searches the web
 
-Engine = Annotated[
-    str,
-    StringConstraints(pattern=r"^(tavily|duckduckgo|google|searxng|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"),
-]
+Engine = Annotated[str, StringConstraints(pattern=r"^(tavily|duckduckgo|google|searxng|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$")]
 
 
 OWN_TOOLS = frozenset({"store_fact", "record_episode", "forget", "forget_said"})

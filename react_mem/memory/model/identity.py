@@ -30,7 +30,6 @@ OUTSIDE = frozenset({CORRECTED, CLIENT_SESSION})  # conversations outside of our
 DEV_USER_ENV = "REACT_MEM_DEV_USER"
 DEV_USER = "dev"
 _AUTHENTICATED = "langgraph_auth_user"
-
 _UNSEEN = frozenset({"Cc", "Cf", "Me", "Mn", "Mc", "Zl", "Zp", "Zs"})
 """Unicode categories that show nothing by themselves: white space, controls, joiners, lone accents."""
 

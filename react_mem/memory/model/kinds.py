@@ -162,11 +162,7 @@ SKILL = Kind(
 STATE = _internal(FlowState, MemoryScope.STATE, title=("state",))
 TASK = Kind(Task, MemoryScope.STATE, indexed=False, refers=("steps",), worked_on=True)
 DOCUMENT = Kind(
-    Document,
-    MemoryScope.SEMANTIC,
-    marks=("current",),
-    title=("title", "text"),
-    when_unsaid=WhenUnsaid.STAYS,
+    Document, MemoryScope.SEMANTIC, marks=("current",), title=("title", "text"), when_unsaid=WhenUnsaid.STAYS
 )
 EPISODE = Kind(
     Episode,
@@ -221,7 +217,6 @@ CONCEPT = _internal(Concept, MemoryScope.SEMANTIC, title=("name", "text"), node=
 CONVERSATION = _internal(Conversation, MemoryScope.STATE)
 CHAIN = _internal(ContextChain, MemoryScope.STATE)
 PENDING = _internal(PendingTurn, WAITING, when_unsaid=WhenUnsaid.REWRITTEN)
-
 _CONTENT = (FACT, PROFILE, KNOWLEDGE, SKILL, STATE, TASK, DOCUMENT, EPISODE, MESSAGE, SUMMARY, TASK_STEP, EXPERIENCE)
 for _kind in (*_CONTENT, FILE, OUTCOME, CONCEPT, CONVERSATION, CHAIN, PENDING):
     declare(_kind)

@@ -30,7 +30,6 @@ ABANDONED = "abandoned"
 TERMINAL = "terminal"
 WORK = "memory_work"
 ATTACHMENTS = "memory_attachments"
-
 _OWNED = (ROOT, WORK, TERMINAL, ATTACHMENTS)
 
 Namespace = tuple[str, ...]

@@ -18,7 +18,6 @@ from react_mem.memory.model.records import now
 # Settings of retention, and legal holds.
 
 FOREVER = "forever"
-
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1), "y": timedelta(days=365)}
 _AGE = re.compile(r"([1-9][0-9]{0,5})([hdwy])")
 _LONGEST = timedelta(days=365 * 1000)
@@ -183,8 +182,7 @@ class SummarySettings(BaseModel, extra="forbid", frozen=True):
     )
     summary_length: int = Field(600, ge=80, le=4000, description="Characters of a summary, at most.")
     check_coherence: bool = Field(
-        False,
-        description="Whether a summary that loses or invents names and numbers of its sources is made once more.",
+        False, description="Whether a summary that loses or invents names and numbers of its sources is made once more."
     )
 
     @model_validator(mode="after")

@@ -32,7 +32,6 @@ from react_mem.memory.store.stored_text import storable
 _NODE_CHARS = 600  # characters of a memory in the graph, as many as fit beside a drawing
 _ABOUT_CHARS = 300
 _SUMMARY_CHARS = 2_000
-
 _MAX_DEPTH = 12  # levels of summaries that can exist, with a margin
 _USER = "user"
 

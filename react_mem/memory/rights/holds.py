@@ -27,7 +27,6 @@ from react_mem.memory.store.owned import WHOLE, users_with
 from react_mem.memory.store.transactions import transact
 
 _KIND = "hold"
-
 _POINTERS = frozenset(Ending.model_fields) | {"source_ids", "withdrawn", "support", "alike", "current", "session_id"}
 """Fields that relate a record to others and may change under a hold: they are no content of the record."""
 

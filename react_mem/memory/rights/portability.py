@@ -9,17 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import (
-    AsyncIterable,
-    AsyncIterator,
-    Callable,
-    Collection,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -44,7 +34,6 @@ from react_mem.memory.work.items import Work, put_work
 
 VERSION = 1
 _HEADER = {"format": "react-mem memory", "version": VERSION}
-
 _ATTACHMENTS = "attachments"  # name in the place of a scope for a line with an attachment
 _MAX_DATA = MAX_ATTACHMENT * 2  # characters read of an attachment's data
 _Line: TypeAlias = tuple[Record, dict[str, Any]]  # record of an export, and its JSON there
@@ -63,7 +52,7 @@ def nobody_listens(_done: int, _total: int | None) -> None:
 
 
 def portions(
-    parts: Iterable[Part], size: Callable[[Part], int], same: Callable[[Part], Hashable] | None = None
+    parts: Iterable[Part], size: Callable[[Part], int], same: Callable[[Part], object] | None = None
 ) -> Iterator[list[Part]]:
     """Yield batches of parts in order by their characters (`size`); a part above the limit is a batch of its own.
 
@@ -76,7 +65,7 @@ def portions(
     """
     portion: list[Part] = []
     chars = 0
-    seen: set[Hashable] = set()
+    seen: set[object] = set()
     for part in parts:
         more, name = size(part), same(part) if same else None
         if portion and (len(portion) == BATCH or chars + more > MAX_PORTION or name in seen):

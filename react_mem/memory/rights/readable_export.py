@@ -160,7 +160,6 @@ _ODD_IN_MARKDOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u206
 """Characters that end a line, are invisible, or turn the direction of text."""
 
 _SYNTAX = re.compile(r"([\\`*_\[\]<>&#|~$!])")
-
 _BEGINS = re.compile(r"^(-*|\d*)([-+.)])")  # beginning of a line that would begin a list or a rule
 _SHOWN = 2_000  # characters of a memory in the list; the comment has the whole memory
 

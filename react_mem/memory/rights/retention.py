@@ -365,10 +365,7 @@ async def _beside(store: BaseStore, user_id: str, found: _Aging, *, with_threads
     for session in sorted(own):
         # the thread goes behind the batch, which may fail: what is noted outlives a crash
         note = {"kind": _KIND, "session_id": session}
-        changes += [
-            without_forgotten(user_id, session),
-            PutOp(namespace, record_id(_KIND, session), note, index=False),
-        ]
+        changes += [without_forgotten(user_id, session), PutOp(namespace, record_id(_KIND, session), note, index=False)]
     marks = await thread_marks(store, user_id)
     changes += [PutOp(mark.namespace, mark.key, None) for mark in marks if mark.value.get("thread_id") in own]
     # a thread that goes on has its messages: nobody takes them up again, or shows them to a model
