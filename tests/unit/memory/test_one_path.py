@@ -269,7 +269,7 @@ async def test_a_step_that_is_noted_belongs_to_the_task_of_the_graph() -> None:
     keeper = TaskKeeper(memory.state, **ANN)
     task = await keeper.load("t1")
     assert task is not None
-    assert [(s.description, s.status, s.depends_on) for s in task.graph.steps] == [
+    assert [(s.description, s.status, s.depends_on) for s in task.steps] == [
         ("book a hotel", "done", ()),
         ("buy a ticket", "pending", ("1",)),
         ("pack", "running", ()),
