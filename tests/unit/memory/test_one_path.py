@@ -276,4 +276,4 @@ async def test_a_step_that_is_noted_belongs_to_the_task_of_the_graph() -> None:
     ]
     for step in ("buy a ticket", "pack"):
         await memory.state.log_task_step("t1", step, "done", **ANN)
-    assert await keeper.latest() is None
+    assert await keeper.find("continue where we stopped") is None
