@@ -17,8 +17,7 @@ from react_mem.errors import NotThere
 from react_mem.memory import telemetry
 from react_mem.memory.branches.tree import branch_key, tip_of
 from react_mem.memory.index.recall import Recall
-from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.llm.checked_calls import checked
+from react_mem.memory.llm.causes import cause_of, checked
 from react_mem.memory.merging.doubts import with_doubts
 from react_mem.memory.model.interface import (
     MemoryQuery,
@@ -33,7 +32,7 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Change, Receipt, write
 from react_mem.memory.retrieval import last_known, outline
 from react_mem.memory.retrieval.divided_store import divided, recall
-from react_mem.memory.retrieval.graph_reading import MemoryGraph, with_linked, with_links
+from react_mem.memory.retrieval.graph_reading import MemoryGraph, with_linked
 from react_mem.memory.rights import forgetting
 from react_mem.memory.rights.erasure import Erasure
 from react_mem.memory.rights.feedback import FeedbackCalls
