@@ -40,6 +40,7 @@ from react_mem.memory import Message
 from react_mem.memory.context import NOTICE, PREAMBLE, is_users
 from react_mem.memory.language import (
     asks_for_overview,
+    content_terms,
     edges,
     forget_all,
     forget_last,
@@ -141,6 +142,9 @@ _QUOTED = 3
 _TOLD = 12  # most entries of an overview
 _QUOTE_CHARS = 300
 
+_SUM = re.compile(r"[\d(.+−-][\d\s.()+*/%^×÷−-]*[\d)]")
+# "2026-11-22" and "0905-123-456" are no sums: a bare minus counts only between spaces.
+_OPERATOR = re.compile(r"[\d)]\s*(?:\*\*|//|[+*%^×÷]|\s[−/-]\s)\s*[\d(.−-]")
 _TIME_ZONE = re.compile(r"\b[A-Z][A-Za-z_]+/[A-Z][A-Za-z_]+\b")
 
 
@@ -148,9 +152,9 @@ class ExtractiveChatModel(AnsweringModel):
     """A chat model that generates nothing: it quotes the best matching remembered sentence.
 
     It answers a question with a quote from the memories in the prompt or from this conversation, and acknowledges a
-    statement. It calls `retrieve_facts` when the prompt does not answer a question, `current_time` when the user
-    asks for just that, and `forget_said` for a request to forget, each only if it is bound. The same messages always
-    give the same reply.
+    statement. It calls `retrieve_facts` when the prompt does not answer a question, `current_time` and `calculator`
+    when the user asks for just that, and `forget_said` for a request to forget, each only if it is bound. The same
+    messages always give the same reply.
 
     Args:
         stands_in: True while it replaces an unreachable language model: every answer says so.
@@ -267,6 +271,8 @@ class _Turn:
         elif "current_time" in self.tools and any(one.asks_time.search(self.text) for one in languages_of(self.text)):
             zone = _TIME_ZONE.search(self.text)
             name, args = "current_time", {"timezone": zone[0]} if zone else {}
+        elif "calculator" in self.tools and (expression := _arithmetic(self.text)):
+            name, args = "calculator", {"expression": expression}
         elif "retrieve_facts" in self.tools and self._searches():
             name, args = "retrieve_facts", {"query": self.question}
         if not name:
@@ -300,6 +306,8 @@ class _Turn:
             return _lines(self._noted(), self._overview(listed, more))
         if name == "current_time":
             return self.phrases["time"].format(result=result)
+        if name == "calculator":
+            return f"{call['args'].get('expression', '') if call else ''} = {result}"
         return ""
 
     def _from_memory(self, observation: ToolMessage | None) -> str:
@@ -376,6 +384,18 @@ class _Turn:
         # what was said in this very conversation needs no date: that of a fact of the same words is there to order by
         date = f" ({quote.source.date})" if quote.source.date and quote.source.kind != SAID else ""
         return self.phrases[kind if quote.sure else "closest"].format(date=date, quote=_in_quotes(quote.text))
+
+
+def _arithmetic(text: str) -> str:
+    """Return the expression that a message asks for with no words of content; empty for another message.
+
+    >>> _arithmetic("What is 2 + 3 * 4?"), _arithmetic("2026-11-22"), _arithmetic("I have 2 + 3 cats")
+    ('2 + 3 * 4', '', '')
+    """
+    match = _SUM.search(text) if len(text) < _QUOTE_CHARS else None
+    if match is None or not _OPERATOR.search(match[0]) or content_terms(text.replace(match[0], " ")):
+        return ""
+    return match[0].strip()
 
 
 def _lines(*parts: str) -> str:
