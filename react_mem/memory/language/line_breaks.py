@@ -18,34 +18,78 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from react_mem.memory.language import FILES, has_capital_nouns, known_language, length, other_language
+from react_mem.memory.language import FILES, has_capital_nouns, known_language, languages_of, length, other_language
 from react_mem.memory.language.declarations import declares, ends_in_name, has_structure
 from react_mem.memory.language.folding import has_words
-from react_mem.memory.language.hedging import JOINING, asks_from
+from react_mem.memory.language.hedging import JOINING, asks_from, has_sign
 from react_mem.memory.language.sentence_ends import begins_anew, ends_sentence, is_code, split_line
+
+# Parts of sentences, as a line has them: whether one stands by itself or waits for more, as far as words show it.
 
 _OPENING = "\"'“‘«„»「『(（*_¡¿ \t"
 _SHORT = 3
+_CLAUSE_END = re.compile(r"[,;:，；：]\s*")
 
 
-def _depends(line: str) -> bool:
-    """Return true for the beginning of a subordinate part: "because", "nếu"."""
-    bare = line.lstrip(_OPENING)
-    first = re.match(r"[^\W_]+", bare)
-    return bool(first and first[0].casefold() in JOINING) or any(begins.match(bare) for begins, _ in _halves_of(line))
+@dataclass(frozen=True)
+class SentencePart:
+    """A sentence, or the part of one on a line."""
 
+    words: str
 
-def _runs_on(line: str) -> bool:
-    """Return true for an end that no sentence has: "in", "của", "の"."""
-    bare = line.rstrip("\"'”’»")
-    return any(ends.search(bare) for _, ends in _halves_of(line)) and not ends_in_name(bare)
+    @cached_property
+    def bare(self) -> str:
+        """The words without leading marks."""
+        return self.words.lstrip(_OPENING)
 
+    @property
+    def first_letter(self) -> str:
+        """The first character behind opening marks; empty without one."""
+        return self.bare[:1]
 
-def _halves_of(line: str) -> Sequence[tuple[re.Pattern[str], re.Pattern[str]]]:
-    """Return the patterns of a line's language; of all languages where its small words do not tell."""
-    language = known_language(line)
-    code = language.code if language is not None else other_language(line)
-    return (_HALVES[code],) if code in _HALVES else tuple(_HALVES.values())
+    @cached_property
+    def says_nothing(self) -> bool:
+        """Return true for a greeting or thanks alone."""
+        found = re.findall(r"[^\W_]+", self.words.casefold())
+        return bool(found) and any(one.pleasantries.issuperset(found) for one in languages_of(self.words))
+
+    @cached_property
+    def asks(self) -> bool:
+        """Return true for the beginning of a question or a request, with or without a mark at its end."""
+        bare = self.bare.rstrip(" .!?…。！？")
+        if asks_from(bare) == 0:
+            return True
+        return any(one.asks_without_mark(bare) or one.requests.search(bare) for one in languages_of(bare))
+
+    @property
+    def depends(self) -> bool:
+        """Return true for the beginning of a subordinate part: "because", "nếu"."""
+        return self._begins_a_part(self.bare)
+
+    @cached_property
+    def runs_on(self) -> bool:
+        """Return true for an end that no sentence has: "in", "của", "の"."""
+        bare = self.words.rstrip("\"'”’»")
+        return any(ends.search(bare) for _, ends in self._halves) and not ends_in_name(bare)
+
+    @cached_property
+    def stands(self) -> bool:
+        """Return true for a complete statement, question or request that waits for nothing more."""
+        last = _CLAUSE_END.split(self.words)[-1]
+        if self.runs_on or self.depends or self._begins_a_part(last.lstrip(_OPENING)) or has_sign(last, "conditions"):
+            return False
+        return declares(self.words) or self.asks
+
+    def _begins_a_part(self, bare: str) -> bool:
+        first = re.match(r"[^\W_]+", bare)
+        return bool(first and first[0].casefold() in JOINING) or any(begins.match(bare) for begins, _ in self._halves)
+
+    @cached_property
+    def _halves(self) -> Sequence[tuple[re.Pattern[str], re.Pattern[str]]]:
+        """Return the patterns of the sentence's language; of all languages where its small words do not tell."""
+        language = known_language(self.words)
+        code = language.code if language is not None else other_language(self.words)
+        return (_HALVES[code],) if code in _HALVES else tuple(_HALVES.values())
 
 
 def _halves(data: Mapping[str, Any]) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -96,6 +140,8 @@ def unwrapped(text: str) -> str:
 
     >>> unwrapped("I do not eat meat,\nexcept chicken."), unwrapped("I live in Hue\nI like tea")
     ('I do not eat meat, except chicken.', 'I live in Hue\nI like tea')
+    >>> unwrapped("我不吃肉，\n只吃鱼。"), unwrapped("Tôi không thích\nrau muống.")
+    ('我不吃肉，只吃鱼。', 'Tôi không thích rau muống.')
     """
     if not _BREAK.search(text.strip()):
         return text
@@ -209,7 +255,7 @@ class _Paragraph:
     @cached_property
     def _is_listed(self) -> bool:
         """Return true if each of several lines begins with a capital, in a language that capitalises names alone."""
-        if len(self.lines) <= 2 or not all(line.lstrip(_OPENING)[:1].isupper() for line in self.lines):
+        if len(self.lines) <= 2 or not all(SentencePart(line).first_letter.isupper() for line in self.lines):
             return False
         return not has_capital_nouns(" ".join(self.lines)[: 2 * _LOOK])
 
@@ -223,38 +269,44 @@ class _Paragraph:
         if _GOES_ON.search(before[-_AT_END:].rstrip()) or not has_words(line):
             return False
         after = line.strip()[:_LOOK]
-        bare = after.lstrip(_OPENING)
-        is_new = not bare[:1].islower()
-        if is_new and before.endswith((":", "：")):
+        if self.asked <= 0:
+            return not is_wrapped and begins_anew(after)
+        # a text ends in no sentence that is over: what is behind the last end is open
+        *_, last = split_line(before)
+        said, following = SentencePart(last), SentencePart(next(split_line(after), after))
+        is_new = not following.first_letter.islower()
+        if is_new and (last.endswith((":", "：")) or following.says_nothing):
             return True
         if is_wrapped:
-            return False
-        anew = begins_anew(bare)
-        if self.asked <= 0:
-            return anew
-        # what is halved is looked for behind the last end of a sentence
-        *_, last = split_line(before)
+            # "I live in Hue, please be quick" may be wrapped before what asks, and is no question
+            return following.words.endswith(("?", "？")) and following.asks and said.stands and not said.asks
         self.asked -= 1
-        if _depends(after) or _runs_on(last):
-            return False
-        if asks_from(bare.rstrip(" .!?…。！？")) == 0:
+        if following.asks and said.stands:
             return True
+        if following.depends or said.runs_on:
+            return False
+        anew = begins_anew(following.bare)
+        if anew and said.says_nothing:
+            return True
+        # of a long sentence the beginning is out of sight
+        if not is_new and (said.first_letter.isupper() or len(before) >= _LOOK):
+            return False
         if anew:
-            return length(after) > _FEW
-        return not self._is_closed[place] and (self._is_listed or self._are_alike(last, after, is_new=is_new))
+            return said.stands and following.stands and length(following.words) > _FEW
+        return not self._is_closed[place] and (self._is_listed or self._are_alike(said, following, is_new=is_new))
 
-    def _are_alike(self, last: str, after: str, *, is_new: bool) -> bool:
+    def _are_alike(self, said: SentencePart, following: SentencePart, *, is_new: bool) -> bool:
         """Return true if both are complete, where no word shows the beginning of a statement."""
-        if _BEGINS_UNSPACED.match(after):
+        if _BEGINS_UNSPACED.match(following.bare):
             # where a subject is mostly left out, what has a predicate is a statement
-            return declares(last) and declares(after)
-        both = f"{last} {after}"
-        if begins_anew(last.lstrip(_OPENING)) or known_language(both) is not None or has_capital_nouns(both):
+            return said.stands and declares(following.words)
+        both = f"{said.words} {following.words}"
+        if begins_anew(said.bare) or known_language(both) is not None or has_capital_nouns(both):
             return False
         # in a language of which nobody has told how its statements begin; short words in small letters are of grammar
-        *_, end = last.split() or [""]
-        ends_short = len(end) <= _SHORT and end.isalpha() and end.islower() and end.isascii()
-        return is_new and has_structure(after) and has_structure(last) and not ends_short
+        *_, last = said.words.split() or [""]
+        ends_short = len(last) <= _SHORT and last.isalpha() and last.islower() and last.isascii()
+        return is_new and has_structure(following.words) and has_structure(said.words) and not ends_short
 
 
 def _first_word(line: str) -> str:
