@@ -45,8 +45,7 @@ OFF: dict[str, Callable[..., Any]] = {
 }
 SETS = ("writing", "fresh", "poison")
 
-Name = tuple[str, str]
-"""A set and a case of it."""
+Name = tuple[str, str]  # a set and a case of it
 
 Run = Callable[[], Awaitable[list[str]]]
 _FRESH_FAULTS = ("missed", "wrongly_invalidated", "stale", "history_lost", "errors")

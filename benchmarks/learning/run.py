@@ -27,28 +27,22 @@ _VERBS = ("find", "check", "open", "compare", "update", "send", "reserve", "conf
 _THINGS = ("order", "stock", "account", "ticket", "route")
 TOOLS = tuple(f"{verb}_{thing}" for thing in _THINGS for verb in _VERBS)
 
-_PROCEDURE = (3, 5)
-"""Minimum and maximum steps of a right procedure."""
+_PROCEDURE = (3, 5)  # minimum and maximum steps of a right procedure
 
-_DISTRACTORS = 4
-"""Plausible tools outside of the procedure; they work without progress."""
+_DISTRACTORS = 4  # plausible tools outside of the procedure; they work without progress
 
-_FLAKY = 0.1
-"""Share of calls that fail at random."""
+_FLAKY = 0.1  # share of calls that fail at random
 
-HARMFUL_TYPES = 3
-"""Kinds of task where every skill does harm."""
+HARMFUL_TYPES = 3  # kinds of task where every skill does harm
 
 _OTHERWISE = 0.35
 """Share of the requests for such a task that need the other procedure: a skill for the first one succeeds more often
 than not, and looks good by itself.
 """
 
-_READ = 0.9
-"""Share of such requests that an agent without a skill reads correctly."""
+_READ = 0.9  # share of such requests that an agent without a skill reads correctly
 
-_LOST = 1_000
-"""Missing steps of a spoilt request, beyond any repair."""
+_LOST = 1_000  # missing steps of a spoilt request, beyond any repair
 
 
 @dataclass(frozen=True)
@@ -135,11 +129,9 @@ def bad_procedure(task: Task, kind: int) -> tuple[str, ...]:
     return (right[::-1], (*right[:1], *right[2:]), (*others[:2], right[-1]))[kind % 3]
 
 
-BUDGET = 14
-"""Steps of the agent for a request."""
+BUDGET = 14  # steps of the agent for a request
 
-_RETRIES = 2
-"""Retries of a skill's step: tools are flaky."""
+_RETRIES = 2  # retries of a skill's step: tools are flaky
 
 
 @dataclass
@@ -185,14 +177,11 @@ def work(episode: Episode, procedure: Sequence[str], luck: random.Random) -> Att
 
 
 AGENT = "benchmark"
-A_RUN = 20
-"""Episodes between two runs of maintenance."""
+A_RUN = 20  # episodes between two runs of maintenance
 
-_BIN = 50
-"""Episodes of one point of the curve."""
+_BIN = 50  # episodes of one point of the curve
 
-_MAX_TRIALS = 20
-"""Uses within which a bad skill has to be archived."""
+_MAX_TRIALS = 20  # uses within which a bad skill has to be archived
 
 
 @dataclass
