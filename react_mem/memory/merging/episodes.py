@@ -43,7 +43,7 @@ def hold_episode(
         steps=tuple(filter(None, map(told.held, draft.steps))),
         outcome=outcome,
         lessons=tuple(
-            lesson for lesson in map(str.strip, draft.lessons) if seen.share(lesson) and not seen.invented(lesson)
+            lesson for lesson in map(str.strip, draft.lessons) if seen.share(lesson) and seen.bears_out(lesson)
         ),
         milestone=told.held(draft.milestone) if outcome or snapshot else "",
         snapshot=snapshot,
