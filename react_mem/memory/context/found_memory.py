@@ -267,6 +267,7 @@ class FoundMemory:
         """Normalised name of its subject; empty where none is named, as of a message."""
         self._beside = [("", *_told("quoted", shown))] if said and shown else []
         self._beside += [(part.id, *_as_said(part)) for part in item.fragments if part.id != item.id]
+        self._lines: dict[tuple[int, int], str] = {}
         self.messages = 0
         """Messages that it replaces, which its line tells."""
 
@@ -297,17 +298,19 @@ class FoundMemory:
 
     def line(self, limit: int = MAX_LINE_CHARS) -> str:
         """Return its line with at most `limit` characters of the text."""
-        item = self.item
-        return render_line(
-            item.payload,
-            self.text,
-            limit,
-            kind=item.source,
-            doubts=item.doubts,
-            times=self._times,
-            quoted=self._quoted,
-            messages=self.messages,
-        )
+        item, told = self.item, (limit, self.messages)
+        if told not in self._lines:
+            self._lines[told] = render_line(
+                item.payload,
+                self.text,
+                limit,
+                kind=item.source,
+                doubts=item.doubts,
+                times=self._times,
+                quoted=self._quoted,
+                messages=self.messages,
+            )
+        return self._lines[told]
 
     def beside(self, ids: Collection[str], known: Collection[str]) -> dict[str, str]:
         """Return the lines of the neighbouring messages by their normalised texts, without messages or known texts that

@@ -329,7 +329,7 @@ async def test_an_episode_is_found_and_shown_by_the_request_that_began_it() -> N
         "Shop moved: It is open.\nThe rent in Hanoi is too high.",
     }
     [best, *_] = await memory.episodic.recall("Who marries?", user_id="ann")
-    assert begun in FoundMemory(best).line
+    assert begun in FoundMemory(best).line()
     # told again, with what was thought then
     told = await memory.episodic.record("book a flight!", **owner, situation="Once more.", thoughts="Try the train.")
     assert (told.situation, told.thoughts) == (begun, "Try the train.")
