@@ -13,8 +13,8 @@ from react_mem.memory.graph.links import reader
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.store import owner_reads as linked
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.sealing import sealed_entries
 from react_mem.memory.store.transactions import transact
 from tests.integration.memory.test_one_round_trip import counted
 from tests.support.linking import record, store_records
@@ -88,7 +88,7 @@ async def test_forgetting_an_owner_takes_few_statements(database_url: str, with_
 
 
 def test_the_index_knows_every_field_that_names_records() -> None:
-    assert {*links._FIELDS, "links", "alike"} == set(linked.FIELDS)
+    assert {*links._FIELDS, "links", "alike"} == {*sealed_entries.LINKS, sealed_entries.ALIKE}
 
 
 async def test_of_what_else_was_said_only_what_is_linked_is_read(memory_store: MemoryStore) -> None:
