@@ -238,8 +238,10 @@ class _Command:
 
     async def graph(self, memory: MemoryFacade) -> int:
         where = self.arguments.out
+        as_data = where.endswith(".json") if where != "-" else self._out.as_json
+        if where != "-" and not where.endswith((".html", ".json")):
+            raise MemoryCommandError(f"{where} says nothing of a form: end it with .html or .json")
         graph = await memory.graph.whole(self._user)
-        as_data = self._out.as_json or where.endswith(".json")
         shown = graph if as_data else graph.largest(_MAX_DRAWN)
         await asyncio.to_thread(write_lines, where, [shown.written("json" if as_data else "html")])
         if where != "-":
