@@ -26,7 +26,7 @@ _Stamp = tuple[tuple[int, int, int], ...]
 
 
 class StandingInstructions(BaseModel, extra="forbid", frozen=True):
-    """Files of the operator whose instructions an agent follows in every conversation.
+    """The operator's files of instructions, followed in every conversation of an agent.
 
     Args:
         files: Markdown files (`.md`), relative to the agent's file, in its folder, the folder above it, or below them.

@@ -38,7 +38,7 @@ from react_mem.memory.context import Assembled
 
 
 def tell(writer: StreamWriter, event: str, /, **fields: Any) -> None:
-    """Report one of these events."""
+    """Report an event."""
     writer({"type": event, **fields})
 
 

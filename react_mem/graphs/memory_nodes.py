@@ -103,7 +103,7 @@ class MemState(SwitchState):
 
 
 class MemoryNodes:
-    """The memory nodes of one agent; `tools` are those that `act` runs, and `switches` is true if a turn chooses."""
+    """The memory nodes of one agent; `act` runs `tools`, and `switches` is true if a turn chooses."""
 
     def __init__(self, agent: ResolvedAgent) -> None:
         self._agent = agent

@@ -72,7 +72,7 @@ class _Failed:
 
 @dataclass(kw_only=True)
 class ModelCall:
-    """One call of the model that should answer (`own`), or of what stands in for it.
+    """One call of the model for the answer (`own`), or of its stand-in.
 
     `bind` gives a model its tools and its schema; `quotable` is true if an answer in words will do, such as a quote.
     """
@@ -228,7 +228,7 @@ def latency_of(result: ToolMessage) -> float | None:
 
 @dataclass(frozen=True)
 class StructuredOutput:
-    """Strategy of `response_format`, which means what it means in `create_agent`, for one model.
+    """Strategy of `response_format` for one model, as in `create_agent`.
 
     It asks by tools, which `bindings` has by their names, or by the output of the provider.
     """

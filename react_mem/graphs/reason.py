@@ -204,7 +204,7 @@ def after_reason(end: str) -> Callable[[AgentState], str | list[Send]]:
 
 
 def require_input(messages: Sequence[AnyMessage]) -> None:
-    """Refuse a turn without a message, or whose last one is a user's and empty, or an answer: `InvalidInputError`."""
+    """Refuse a turn without a message, or with an empty one or an answer as the last: `InvalidInputError`."""
     last = messages[-1] if messages else None
     # within another graph, what another agent has answered may be what this one goes on from
     is_nested = "|" in ensure_config().get("configurable", {}).get("checkpoint_ns", "")

@@ -160,7 +160,7 @@ class AgentOutput(TypedDict):
 
 
 class AgentState(TypedDict):
-    """The state of `react`, and what `react_mem` shares with it."""
+    """The state of `react`, shared by `react_mem`."""
 
     messages: Required[Messages]
     structured_response: NotRequired[Any]
@@ -322,7 +322,7 @@ def compile_graph(
     manager: str,
     **options: Unpack[CompileOptions],
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Compile a manager's graph, whose checkpointer builds the types of the agent's answers and state.
+    """Compile a manager's graph; its checkpointer builds the types of the agent's answers and state.
 
     Its streams of events by version 3 show tool calls and subagents apart, its stream of values shows the fields that
     both managers share; private fields are in the checkpoint all the same.

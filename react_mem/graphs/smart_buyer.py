@@ -222,7 +222,7 @@ def shipped_buyer() -> CompiledStateGraph[Any, Any, Any, Any]:
 
 
 async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a step, as a turn of `react_mem` logs it, and the values that are known by it."""
+    """Return a step, as a turn of `react_mem` logs it, and the values learnt from it."""
     step: dict[str, Any] = {"action": one.name, "arguments": {k: known[k] for k in one.args if k in known}, "error": ""}
     started = time.perf_counter()
     learnt: dict[str, Any] = {}

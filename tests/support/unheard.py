@@ -39,7 +39,7 @@ _READY_SECONDS = 180
 SECONDS = 60.0
 """Seconds that is listened for, once all of them have embedded something."""
 
-ENTRIES = {"demo": "--conversation", "dev": "spawn_main", "worker": "worker", "mcp": "mcp", "hook": "resident"}
+ENTRIES = {"demo": "demo", "dev": "spawn_main", "worker": "worker", "mcp": "mcp", "hook": "resident"}
 """Entries, and a word of the command lines of the processes that embed for them."""
 
 

@@ -204,6 +204,6 @@ async def run_mcp(
 
 
 async def _leave(kept: KeptOpen[MemoryFacade]) -> None:
-    """End the process, whose thread that waits for input cannot be interrupted."""
+    """End the process: its thread for input cannot be interrupted."""
     await kept.close()
     os._exit(0)

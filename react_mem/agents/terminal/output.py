@@ -57,7 +57,7 @@ class Column:
         self._space = ""
 
     def write(self, text: str) -> None:
-        """Draw a piece; white space waits for what comes after it, since at the end of a text it is not drawn."""
+        """Draw a piece; white space waits for the next piece, since at the end of a text it is not drawn."""
         text = self._space + printable(text)
         shown = text.rstrip()
         self._space = text[len(shown) :]

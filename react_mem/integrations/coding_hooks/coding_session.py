@@ -134,7 +134,7 @@ class CodingSession:
             tokens = max(tokens * 2 // 3, transcripts.LEAST_TOKENS)
 
     async def stop(self, answer: str, transcript: str, told: transcripts.ToldEvent) -> None:
-        """Store an answer, if there is one, and what of the session is not stored yet; else NotKeptError."""
+        """Store an answer, if there is one, and the rest of the session; else NotKeptError."""
         if self._is_late(told):
             return
         await self._load(anew=True)

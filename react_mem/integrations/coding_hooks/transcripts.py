@@ -1,4 +1,4 @@
-"""Words of a coding agent: its transcripts, without the steps between messages and answers, and what it is told.
+"""Words of a coding agent: its transcripts, without the steps between messages and answers, and the context for it.
 
 Claude Code writes a line for each message and each block of one; Codex a line for each event. Neither format is a
 stable interface: an unknown line is ignored.

@@ -127,7 +127,7 @@ def answered(
 
 
 def failing(answer: Callable[..., Answer], before: str = "") -> Callable[..., Answer]:
-    """Return the maker of an answer with an error; to those of `ls`, `read` and `glob` Deep Agents adds "Error: "."""
+    """Return the maker of an answer with an error; Deep Agents adds "Error: " for `ls`, `read` and `glob`."""
     return lambda told, *_, **__: answer(error=f"{before}{told}")
 
 
@@ -352,7 +352,7 @@ class LearntSkills:
         self._owner = owner
 
     async def get(self, paths: Sequence[str]) -> dict[str, deep.FileData]:
-        """Return the files at some paths, those that there are."""
+        """Return the existing files at some paths."""
         kept = await self._all() if paths else {}
         return {path: kept[file] for path in paths if (file := AgentFile.file_path(path)) in kept}
 

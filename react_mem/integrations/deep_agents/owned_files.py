@@ -115,7 +115,7 @@ class OwnedFiles:
     folder: str = ""
 
     async def get(self, paths: Sequence[str]) -> dict[str, FileData]:
-        """Return the files at some paths, those that there are."""
+        """Return the existing files at some paths."""
         items = await self._items([self._whole(path) for path in paths])
         found = {path: _data(item) for path, item in zip(paths, items, strict=True) if item is not None}
         self._note_read(len(found))

@@ -23,7 +23,7 @@ SKILL = KINDS["skill"]
 
 @dataclass(frozen=True)
 class SkillImport:
-    """Result of an import: new skills, on probation, the number of known ones, reasons by place, truncated files."""
+    """Result of an import: new skills, on probation, the number of existing ones, reasons by place, truncated files."""
 
     added: list[Skill] = field(default_factory=list)
     kept: int = 0

@@ -148,7 +148,7 @@ PARTNER_FIELDS = ("role", "text", "created_at")
 
 @dataclass(frozen=True)
 class RecallHit:
-    """One recalled item, whose score is the sum of the arms.
+    """One recalled item; its score is the sum of the arms.
 
     Args:
         similarity: Calibrated similarity of its nearest text, from 0 to 1; None without vectors.

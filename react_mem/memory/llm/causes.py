@@ -192,7 +192,7 @@ def trace_of(error: BaseException) -> str:
 
 
 def scrub(said: BaseException | str, secrets: Sequence[str] = ()) -> str:
-    """Return a text, or that of an error, on one bounded line, without key-like texts, `secrets` and the environment's.
+    """Return an error's text, or a text, on one bounded line, without keys, `secrets` and the environment's secrets.
 
     For texts without content and statements, such as a wrong setting; otherwise `cause_of`.
 

@@ -56,7 +56,7 @@ def has_media(message: BaseMessage) -> bool:
 
 
 def referring(records: Iterable[Message], kept: dict[str, Attachment] | None) -> list[Message]:
-    """Return messages with references in place of media, whose data `kept` receives, if any; slow for large data."""
+    """Return messages with references in place of media; `kept` receives the data, if any. Slow for large data."""
     found = []
     for record in records:
         if not isinstance(record.content, str):

@@ -89,7 +89,7 @@ ModelName = Annotated[str, StringConstraints(strip_whitespace=True)]
 
 
 class ModelEndpoint(BaseModel, extra="forbid", frozen=True):
-    """A chat model with what it is reached by.
+    """A chat model with its address and key.
 
     Args:
         model: `provider:model`, or `auto`; `name` says the same.

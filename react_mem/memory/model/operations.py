@@ -50,7 +50,7 @@ class ExistingMemory:
 
 @dataclass(frozen=True)
 class Operation:
-    """Change to the facts, checked against the transcript; the fields have the meaning of those of a `Fact`.
+    """Change to the facts, checked against the transcript; its fields mean the same as a `Fact`'s.
 
     Args:
         text: The user's statement, in their own words; empty where they only end or forget something.

@@ -20,7 +20,7 @@ UNREAD = "unread"  # first word of the checks that name a place never read
 
 
 class Check(BaseModel, extra="forbid", frozen=True):
-    """One look at what could still have it.
+    """One look at a place that could still hold it.
 
     Args:
         name: Where was looked, such as `scope semantic`, `arm vector`, `cache last_known`, `export`.

@@ -82,7 +82,7 @@ class Strategy(ABC, Generic[D]):
 
     @abstractmethod
     async def merge(self, drafts: Sequence[D], there: Values, report: Report) -> list[Change]:
-        """Return the changes of drafts whose sources are all `there`; called again if the transaction is retried."""
+        """Return the changes of drafts with all sources `there`; called again if the transaction is retried."""
 
 
 async def run(strategy: Strategy[D], asker: Asker | None = None) -> Report:

@@ -105,7 +105,7 @@ async def erase(store: BaseStore, user_id: str, id_: str) -> Receipt:
 
 
 async def erase_due(store: BaseStore, user_id: str) -> tuple[list[Receipt], datetime | None]:
-    """Erase due hidden memories; return the receipts and the next due time, or None. What is held stays hidden."""
+    """Erase due hidden memories; return the receipts and the next due time, or None. Held ones stay hidden."""
     at, receipts, later = now(), list[Receipt](), list[datetime]()
     for one in await hidden(store, user_id):
         if one.erase_at > at:

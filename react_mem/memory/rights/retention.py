@@ -67,7 +67,7 @@ _UNCOUNTED = (PROFILE, CONCEPT, CONVERSATION, CHAIN, FLOW_STATE, PENDING)
 
 
 class _Aging:
-    """Records of an owner that remain under the policies: at most `most` go, those that depend on them not counted.
+    """Records of an owner that remain under the policies: at most `most` go, their dependents not counted.
 
     `ended` names the conversations without a message left, `held` counts the due records under a hold.
     """

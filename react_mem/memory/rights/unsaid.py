@@ -353,7 +353,7 @@ class TurnUnsaid:
         self._sayings = Sayings(tuple(texts)) if texts else None
 
     def messages(self, records: Sequence[Message]) -> list[Message]:
-        """Return the redacted messages, without those of the assistant that say nothing else.
+        """Return the redacted messages, without the assistant's messages that say nothing else.
 
         The user's stay, even empty: the note of the turn names them.
         """

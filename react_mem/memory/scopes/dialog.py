@@ -353,7 +353,7 @@ def _dated(at: str) -> datetime:
 
 
 def _said(given: Mapping[str, Any], place: str) -> tuple[BaseMessage, dict[str, Any]]:
-    """Return a message from a mapping, with its role and provenance; a `ValueError` names what is wrong with either."""
+    """Return a message from a mapping, with its role and provenance; a `ValueError` names the fault of either."""
     role, content = given.get("role"), given.get("content")
     if role not in get_args(Role):
         raise ValueError(f"{place}role: {str(role)[:80]!r} is none of {', '.join(get_args(Role))}")

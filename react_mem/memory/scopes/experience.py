@@ -109,7 +109,7 @@ class ExperienceMemoryStore(ScopeStore):
         return step
 
     def logged(self, user_id: str, steps: Sequence[Mapping[str, Any]], **turn: str) -> list[Change]:
-        """Return the writes of a turn's steps (see `steps_to_experience`), for a batch; none where none is kept."""
+        """Return the writes of a turn's steps (`steps_to_experience`), for a batch; none if no steps are kept."""
         made = steps_to_experience(steps, **turn) if self._policy.learning.experience else ()
         return [put(user_id, step) for step in made]
 

@@ -146,7 +146,7 @@ def merge_profile(
     session_id: str,
     agent_id: str,
 ) -> ProfileUpdate:
-    """Return a profile with changes merged into it, field by field, of those that the schema (empty for any) allows.
+    """Return a profile with changes merged into it, field by field, within the schema (empty for any field).
 
     The value with the latest date wins, whatever its order of arrival; the others stay as former values. Only the
     user's own words replace the user's own words. An empty value clears the field and keeps its former values: only

@@ -263,7 +263,7 @@ def _is_content(value: Any) -> bool:
 
 
 class _ThreadCursor:
-    """Cursor whose statements about one thread name it for each table."""
+    """Cursor that names the thread of a statement for each table."""
 
     def __init__(self, cursor: AsyncCursor[DictRow]) -> None:
         self._cursor = cursor

@@ -47,7 +47,7 @@ _IS_DIRECT: LiteralString = "SELECT pg_backend_pid() = %s"
 
 
 class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
-    """Connection pool of one database, whose use raises `DatabaseUnavailable` if that is gone, full or read-only.
+    """Connection pool of one database; its use raises `DatabaseUnavailable` if the database is gone, full or read-only.
 
     `revive` starts the server if necessary before a connection is made; None for an external one. `check_row_security`
     is called after a refusal by the database, and returns true if row-level security can still be used.

@@ -58,7 +58,7 @@ _REFRESH = """
 
 @dataclass(frozen=True)
 class Reads:
-    """Reads of a batch, each with its position in it, and what was made for them.
+    """Reads of a batch, each with its position in it, and the answers to them.
 
     `queries` are the vectors of the searches' queries, `listing` the statements of the lists of namespaces.
     """
@@ -156,7 +156,7 @@ class Reader:
         return [await cursor.fetchall() for cursor in others]
 
     async def owners_searched(self, pool: Pool, reads: Reads) -> set[str]:
-        """Return the owners whose indexes in this process a batch searches: all, where the database can search none."""
+        """Return the owners with indexes here that a batch searches: all, where the database can search none."""
         owners: set[str] = set()
         for path in {".".join(op.namespace_prefix) for _, op in reads.searches if op.query}:
             if (owner := owner_within(path)) is not None:

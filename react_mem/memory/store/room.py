@@ -59,7 +59,7 @@ class Stored:
 
 @dataclass
 class Count:
-    """Cached usage of an owner: counted at a time of the monotonic clock, and what this process has stored since.
+    """Cached usage of an owner: a count at a time of the monotonic clock, and the amount stored by this process since.
 
     `refused` is true if a write has been refused since the last accepted one.
     """

@@ -29,7 +29,7 @@ from react_mem.memory.store.row_security import REFUSALS, Connection, Pool
 
 
 class SeenRevisions(TTLCache[Namespace, dict[str, Any]]):
-    """Revisions that this process has written in the last seconds: what a write expects to find, and checks itself.
+    """Revisions written by this process in the last seconds: a write expects to find them, and checks it itself.
 
     Later another process has probably written, and the step would run in vain.
     """

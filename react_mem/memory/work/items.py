@@ -101,7 +101,7 @@ finds nothing there.
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Subscribe to pairs of owner and work that this process writes, from any thread; return what unsubscribes."""
+    """Subscribe, from any thread, to pairs of owner and work written by this process; return the way to unsubscribe."""
     with _lock:
         _listeners.add(listener)
 

@@ -235,7 +235,7 @@ async def settled(
     at: datetime,
     concludes: bool = False,
 ) -> tuple[list[Fact], list[Fact], list[Change]]:
-    """Return the facts that operations change, those that stay verbatim, and the writes.
+    """Return the facts changed by operations, the verbatim facts, and the writes.
 
     Args:
         unread: Clauses without a label, as verbatim facts.

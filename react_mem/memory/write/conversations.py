@@ -39,7 +39,7 @@ _CALLS = 5  # windows a run: however long a conversation is, the owner's other w
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Window of a conversation for one model call: what is read in it, and links of the chain before it."""
+    """Window of a conversation for one model call: its unread messages, and links of the chain before it."""
 
     messages: Sequence[Message]
     read: Collection[str]

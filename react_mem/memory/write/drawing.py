@@ -74,7 +74,7 @@ def says_nothing(messages: Sequence[Message]) -> bool:
 
 
 async def _read(claim: ClaimedTurns, messages: Sequence[Message]) -> TurnReport:
-    """Write what turns say; a failing model is asked again later, and what was said is kept meanwhile."""
+    """Write the facts of turns; a failing model is asked again later, and the messages are kept meanwhile."""
     session, extracts = claim.session, claim.session.memory.policy.extracts
     if session.extractor is None:
         if extracts:

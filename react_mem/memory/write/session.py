@@ -252,7 +252,7 @@ class ClaimedTurns:
     async def write(
         self, step: Callable[[Sequence[PendingTurn]], Awaitable[tuple[TurnReport, list[Change]]]], lost: TurnReport
     ) -> TurnReport:
-        """Write what a step makes of the turns; if some are not ours any more, release the others and return `lost`."""
+        """Write the changes that a step makes of the turns; if some are not ours, release the others, return `lost`."""
 
         async def whole() -> tuple[TurnReport, list[Change]]:
             mine = await self.still_mine()
@@ -300,7 +300,7 @@ async def claim(session: Session, worker: str) -> ClaimableTurns:
 
 
 async def offer_unread(session: Session) -> None:
-    """Queue the messages of statements that no model has read, each once, like those of a new turn."""
+    """Queue the messages of statements that no model has read, each once, like the messages of a new turn."""
     memory, user_id = session.memory, session.user_id
     unread = {"kind": FACT.name, "unread": True, "agent_id": session.agent_id}
 

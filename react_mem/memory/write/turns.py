@@ -70,7 +70,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TurnToStore:
-    """Turn to be stored; `first` is the index of the first message not in memory, `asked` that of the question."""
+    """Turn to be stored; `first` is the index of the first message not in memory, `asked` the index of the question."""
 
     session: Session
     thread: Sequence[BaseMessage]
@@ -343,7 +343,7 @@ class Turns(Session):
         telemetry.count("extraction.changes", len(report.retired), change="retired")
 
     async def _sum_up(self, known: ContextChain | None) -> TurnReport:
-        """Summarise the due parts of this conversation, by its chain if that is known; a failed one stays due."""
+        """Summarise the due parts of this conversation, by its chain if given; a failed one stays due."""
         if not self.memory.policy.summaries.enabled:
             return TurnReport()
         try:

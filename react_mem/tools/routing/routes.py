@@ -106,7 +106,7 @@ class Route:
 
 
 def tool_routes(tools: Sequence[BaseTool], settings: SwitchSettings) -> list[Route]:
-    """Return the routes of tools: a tool's own `metadata` with what the config adds to it, or `prefetch` in its place.
+    """Return the routes of tools: a tool's own `metadata` with the config's additions, or `prefetch` in its place.
 
     Raises ToolConfigError if the config names an unknown tool, or a `prefetch` tool needs more than one text.
     """

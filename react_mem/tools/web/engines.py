@@ -229,7 +229,7 @@ def _text(item: Mapping[str, Any], key: str) -> str:
 
 
 def _hit(item: Mapping[str, Any], url: str, title: str, text: str, published: str = "") -> WebHit:
-    """Return a result of an engine, whose names of its parts are given."""
+    """Return a result of an engine, by the engine's names of the parts."""
     score = item.get("score")
     relevance = float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None
     return WebHit(_text(item, url), _text(item, title), _text(item, text), _text(item, published), relevance)

@@ -155,7 +155,7 @@ def procedures(traces: Iterable[Trace], *, shortest: int) -> list[Procedure]:
 
 
 def _in_order(shared: Iterable[_Step], turns: Sequence[Trace]) -> Procedure | None:
-    """Return the steps that have one order in nearly all turns, without those that agree least; None for none."""
+    """Return the steps with one order in nearly all turns, without the ones that agree least; None for none."""
     wanted = set(shared)
     places = [{step: place for place, step in enumerate(_steps(turn))} for turn in turns]
     before = {

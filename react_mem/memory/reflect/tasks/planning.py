@@ -166,7 +166,7 @@ class TaskEvidence:
 
     @cached_property
     def clauses(self) -> tuple[list[str], list[tuple[int, int]]]:
-        """The words of the message, and the bounds of its clauses among them; those of questions are empty."""
+        """The words of the message, and the bounds of its clauses among them; questions have empty bounds."""
         found = sentences(_folded(self.text))
         if len(self.text) > _MAX_CHARS:
             del found[-1:]  # the rest of it may say the opposite
