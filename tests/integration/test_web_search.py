@@ -396,7 +396,7 @@ async def test_an_engine_that_keeps_failing_is_left_alone_for_a_while(
 ) -> None:
     monkeypatch.setattr("react_mem.tools.web.search.CACHE_SECONDS", 0)
     engine, now = _Failing(), [0.0]
-    searches = searching(web, engines=[Engine("failing", engine.find)], clock=lambda: now[0], cache_seconds=0)
+    searches = searching(web, engines=[Engine("failing", engine.find)], clock=lambda: now[0])
 
     async def missing() -> str:
         return (await searches.search(QUESTION, now=NOW)).missing.get("failing", "")

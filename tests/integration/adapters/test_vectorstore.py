@@ -303,8 +303,7 @@ async def test_maintenance_repairs_what_either_index_lacks(
 ) -> None:
     vectors = Unreliable(WordEmbeddings())
     store = with_vector_index(memory_store, vectors)
-    dialog, episodic = (scope_namespace("ann", scope) for scope in (MemoryScope.DIALOG, MemoryScope.EPISODIC))
-    await store.aput(dialog, "m1", message(), index=False)
+    episodic = scope_namespace("ann", MemoryScope.EPISODIC)
 
     async def fails(texts: list[str]) -> list[list[float]]:
         raise ConnectionError("no route to the embedder")
@@ -319,7 +318,7 @@ async def test_maintenance_repairs_what_either_index_lacks(
     await repair(MemoryFacade(store), "ann")
     assert await waiting(store) == 0
     assert await rows(memory_store, "half IS NULL") == set()
-    assert await rows(memory_store) == {("memory.ann.episodic", "e1"), ("memory.ann.dialog", "m1")}
+    assert await rows(memory_store) == {("memory.ann.episodic", "e1")}
 
 
 async def test_maintenance_leaves_what_the_vector_store_has_to_it(memory_store: MemoryStore) -> None:

@@ -171,7 +171,6 @@ async def test_a_receipt_tells_what_went_and_not_what_it_said(store: BaseStore) 
         "scope dialog",
         "scope procedural",
         "arm vector",
-        "arm graph",
         "links",
         "cache last_known",
         "export",
