@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Literal
 
 from react_mem.memory.language import EVERY, LANGUAGES, either, languages_of, length, patterns_under
-from react_mem.memory.language.declarations import declares
+from react_mem.memory.language.declarations import declares, has_structure
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS, edges, has_words, normalise
 from react_mem.memory.language.hedging import has_sign, is_hypothetical
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
@@ -163,19 +163,19 @@ def speaks_of_self(text: str) -> bool:
     return any(language.first_person.search(folded) for language in languages_of(folded))
 
 
-def statements_in(text: str, limit: int | None = None) -> list[str]:
+def statements_in(text: str, limit: int | None = None, *, told: bool = False) -> list[str]:
     """Return the user's statements, word for word and in order, without questions, requests, pleasantries and code.
 
     A statement on the way to a question counts: "I am vegetarian, what can I eat?" states "I am vegetarian". With a
     `limit` the first different ones are returned, and of a long text only both ends are read: a megabyte takes a
-    second.
+    second. A text that is `told` to memory itself need not speak of the user.
 
     >>> statements_in("Hi! I live in Da Nang. Where should I eat?")
     ['I live in Da Nang.']
     """
     said = own_words_in(text)
     if limit is None:
-        return list(_statements(said))
+        return list(_statements(said, told=told))
     different: dict[str, str] = {}
     for statement in chain.from_iterable(map(_statements, ends_of(said))):
         different.setdefault(normalise(statement), statement)
@@ -206,12 +206,12 @@ def ends_of(text: str) -> tuple[str, ...]:
     return head[: ends[-1]], tail[first.end() :] if first else tail
 
 
-def _statements(text: str) -> Iterator[str]:
+def _statements(text: str, *, told: bool = False) -> Iterator[str]:
     for line in unwrapped_lines(text.splitlines()):
         # what is indented is the body of program text
         for sentence in split_line(line) if not (line.startswith(_INDENTED) or is_code(line)) else ():
             said = before_question(sentence) if is_question(sentence) else sentence
-            if said and may_state(said) and declares(said):
+            if said and may_state(said) and (declares(said) or (told and has_structure(said))):
                 yield from bounded(said)
 
 

@@ -270,4 +270,4 @@ def own_statement(text: str, *, any_form: bool) -> str:
 
 def _statements(text: str) -> list[str]:
     """Return the statements of a text, without standing instructions."""
-    return [statement for statement in statements_in(text) if not only_instructs(statement)]
+    return [statement for statement in statements_in(text, told=True) if not only_instructs(statement)]
