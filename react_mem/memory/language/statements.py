@@ -177,7 +177,7 @@ def statements_in(text: str, limit: int | None = None, *, told: bool = False) ->
     if limit is None:
         return list(_statements(said, told=told))
     different: dict[str, str] = {}
-    for statement in chain.from_iterable(map(_statements, ends_of(said))):
+    for statement in chain.from_iterable(_statements(part, told=told) for part in ends_of(said)):
         different.setdefault(normalise(statement), statement)
         if len(different) == limit:
             break

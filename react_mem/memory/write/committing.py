@@ -38,19 +38,21 @@ from react_mem.memory.write.session import (
 
 # Drafts of records from a turn: its episode, and the user's own words as verbatim facts.
 
+REMEMBERED = "remembered"  # the conversation of texts that a user tells memory itself
 MAX_VERBATIM = 100
 """Most statements of one message stored separately; the rest of a pasted document stays in its message."""
 
 
 def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
     """Return the user's statements as verbatim facts, each once with all its messages."""
-    said = [(m, text) for m in messages if m.role == "user" for text in own_statements_in(whole_text(vars(m)))]
+    own = [message for message in messages if message.role == "user"]
+    said = [(m, text) for m in own for text in own_statements_in(whole_text(vars(m)), told=m.session_id == REMEMBERED)]
     return _verbatim(said, stamp)
 
 
-def own_statements_in(text: str) -> list[str]:
+def own_statements_in(text: str, *, told: bool = False) -> list[str]:
     """Return the statements of a text, without instructions, which stand as their message."""
-    return [one for one in statements_in(text, MAX_VERBATIM) if not only_instructs(one)]
+    return [one for one in statements_in(text, MAX_VERBATIM, told=told) if not only_instructs(one)]
 
 
 def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:

@@ -35,10 +35,9 @@ from react_mem.memory.store.room import make_room
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, announce, put_work
-from react_mem.memory.write.committing import kept_at_once
+from react_mem.memory.write.committing import REMEMBERED, kept_at_once
 from react_mem.memory.write.session import Session
 
-REMEMBERED = "remembered"  # name of the conversation
 _SOURCES = 100  # latest sources of a fact that are searched for a message of this conversation
 
 
