@@ -67,7 +67,9 @@ class Told:
     def bears_out(self, sentence: str) -> bool:
         """Return true if a sentence can come from the sources: its names, numbers and words."""
         wanted, share = len(content_words(sentence)), self.share(sentence)
-        far = share < _MIN_SHARE and (wanted >= _MIN_SHARED or (wanted > 1 and not share))
+        # a number that the sources have is as good as a word
+        alone = wanted > 1 and not share and not numbers(sentence)
+        far = share < _MIN_SHARE and (wanted >= _MIN_SHARED or alone)
         return not far and not self.invented(sentence)
 
     def share(self, text: str) -> float:

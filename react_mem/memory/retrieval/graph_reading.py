@@ -210,17 +210,11 @@ class MemoryGraph:
         if hops is None:
             return None
         nodes = {node.id: node for hop in hops for node in (hop.source, hop.target)}
-        records = await self.records(user_id, ((node.scope, node.id) for node in nodes.values()))
+        records = await _records(self._store, user_id, ((node.scope, node.id) for node in nodes.values()))
         names = {id_: name_of(records[id_]) if id_ in records else id_ for id_ in nodes}
         called = {id_: f'{node.type.replace("_", " ")} "{names[id_]}"' for id_, node in nodes.items()}
         told = (f"{called[a.id]} {reason(a, edge, b)} {called[b.id]}" for a, b, edge in hops)
         return Explanation(tuple(hops), "\n".join(told))
-
-    async def records(self, user_id: str, places: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
-        """Return the records of scopes and ids that exist, by id."""
-        ops = [GetOp(scope_namespace(user_id, MemoryScope(scope)), id_) for scope, id_ in places]
-        found = cast("list[Item | None]", await self._store.abatch(ops)) if ops else []
-        return {item.key: item.value for item in found if item is not None}
 
     async def whole(self, user_id: str) -> Graph:
         """Return all of a user's memories with their links, the oldest first."""
@@ -288,6 +282,13 @@ _SHOWN: dict[str, str] = {MemoryScope.EPISODIC: "episode", MemoryScope.STATE: "t
 """Scopes of the memories shown with a fact, in this order, and what these are called."""
 
 
+async def _records(store: BaseStore, user_id: str, places: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """Return the records of scopes and ids that exist, by id."""
+    ops = [GetOp(scope_namespace(user_id, MemoryScope(scope)), id_) for scope, id_ in places]
+    found = cast("list[Item | None]", await store.abatch(ops)) if ops else []
+    return {item.key: item.value for item in found if item is not None}
+
+
 async def with_linked(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
     """Add to each fact its linked episodes and steps, unless these are results themselves or cannot be read."""
     facts = [item.id for item in results if item.source == FACT.name]
@@ -304,9 +305,7 @@ async def with_linked(store: BaseStore, user_id: str, results: Sequence[MemoryRe
             linked[id_] = sorted(near.values(), key=lambda edge: (order.index(edge.scope), -edge.weight, edge.to))
             linked[id_] = linked[id_][:_LINES]
             taken |= {edge.to for edge in linked[id_]}
-        records = await MemoryGraph(store).records(
-            user_id, ((edge.scope, edge.to) for edges in linked.values() for edge in edges)
-        )
+        records = await _records(store, user_id, ((edge.scope, edge.to) for edges in linked.values() for edge in edges))
     except Exception as error:
         log.warning("facts are shown without what they are linked with: %s", cause_of(error))
         return list(results)

@@ -11,6 +11,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
+from react_mem.memory.branches import tree
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.policy import MemoryPolicy
@@ -52,7 +53,7 @@ async def fork(one: Turns) -> None:
         (receipts, "links_of", forget),
         (portability, "_lines", forget),
         (erasure, "forgetting", delete),
-        (following, "believed", fork),
+        (tree, "believed", fork),
         (following, "fall", fork),
     ],
 )

@@ -97,7 +97,7 @@ async def test_no_more_than_wanted_and_repetitions_make_room() -> None:
         InMemoryStore(index={"dims": 64, "embed": WordEmbeddings(), "fields": ["text"]}),
         MemoryPolicy(recall={"max_memories": 2}),
     )
-    for text in ("User drinks green tea", "The user drinks green tea", "User drinks green tea!", "User has a cat"):
+    for text in ("User drinks green tea", "user drinks green tea.", "User drinks green tea!", "User has a cat"):
         event = MemoryWriteEvent(user_id="ann", **WHO, scope=MemoryScope.SEMANTIC, data={"text": text})
         await memory.write(event)
     found = await read(memory, "User drinks green tea", [MemoryScope.SEMANTIC])
