@@ -35,7 +35,7 @@ class AnswerSources(Answer):
 
 
 class Check(Answer):
-    """One look at what could still have it."""
+    """One look at a place that could still hold it."""
 
     name: str
 

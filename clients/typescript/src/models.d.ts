@@ -10,7 +10,7 @@ export interface AnswerSources {
   readonly gone: number;
 }
 
-/** One look at what could still have it. */
+/** One look at a place that could still hold it. */
 export interface Check {
   readonly name: string;
   readonly hits?: number;
