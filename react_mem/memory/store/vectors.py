@@ -112,7 +112,7 @@ log = logging.getLogger(__name__)
 def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
     """Return a vector in binary form; InvalidVector says that it cannot be stored, or is zero, which has no cosine."""
     vector = finite_vector(model, numbers)
-    if max(abs(number) for number in numbers) < _SMALLEST:
+    if float(np.abs(np.asarray(numbers, dtype=np.float64)).max()) < _SMALLEST:
         raise InvalidVector(f"{model.name} returned a vector of zeros, which is near to nothing")
     return vector
 
@@ -122,11 +122,14 @@ def finite_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
     try:
         if len(numbers) != model.dims:
             raise InvalidVector(f"{model.name} returned {len(numbers)} numbers, not {model.dims}")
-        if not all(abs(number) <= _LARGEST for number in numbers):
-            raise InvalidVector(f"{model.name} returned a vector that is not of finite numbers up to {_LARGEST}")
-        return binary.vector(numbers)
-    except TypeError:
+        found = np.asarray(numbers)
+        if found.ndim != 1 or found.dtype.kind not in "fiu":
+            raise InvalidVector(f"{model.name} returned a vector that is not of numbers")
+    except (TypeError, ValueError):
         raise InvalidVector(f"{model.name} returned a vector that is not of numbers") from None
+    if not (np.abs(found) <= _LARGEST).all():
+        raise InvalidVector(f"{model.name} returned a vector that is not of finite numbers up to {_LARGEST}")
+    return binary.vector(numbers)
 
 
 # Reuse of the vectors that the database has of rewritten records.
