@@ -51,7 +51,7 @@ def one_place(ranked: Sequence[FoundMemory], question: str = "") -> list[FoundMe
     A memory with a word of the question that those that cover it lack says something of its own. Each returned memory
     notes how many messages it replaces.
     """
-    wanted = frozenset(index_terms(question))
+    wanted, asked = frozenset(index_terms(question)), bool(_ASKED.search(question))
     kept = _ShownEvidence()
     said: dict[str, list[FoundMemory]] = {}
     left_out: Counter[int] = Counter()
@@ -61,7 +61,7 @@ def one_place(ranked: Sequence[FoundMemory], question: str = "") -> list[FoundMe
         covering = kept.covering(memory)
         if covering and wanted & memory.terms <= frozenset().union(*(other.terms for other in covering)):
             left_out[id(covering[0])] += memory.part is BriefingPart.SAID
-        elif memory.part not in _SECOND or not _says_nothing(memory, kept.memories, question):
+        elif memory.part not in _SECOND or not _says_nothing(memory, kept.memories, asked):
             said.setdefault(memory.key, []).append(memory)
             kept.add(memory)
     for memory in kept.memories:
@@ -70,11 +70,12 @@ def one_place(ranked: Sequence[FoundMemory], question: str = "") -> list[FoundMe
     return [memory for memory in ranked if id(memory) in chosen]
 
 
-def _says_nothing(memory: FoundMemory, kept: Sequence[FoundMemory], question: str) -> bool:
+def _says_nothing(memory: FoundMemory, kept: Sequence[FoundMemory], asked: bool) -> bool:
+    """Return true if a memory adds nothing; `asked` is true where the user wants to know what was asked before."""
     if any(_repeats(memory, other) for other in kept):
         return True
     facts = [other for other in kept if other.part is BriefingPart.FACTS]
-    return bool(facts) and not _ASKED.search(question) and _only_asks(memory, facts)
+    return bool(facts) and not asked and _only_asks(memory, facts)
 
 
 class _ShownEvidence:

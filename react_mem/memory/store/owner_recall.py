@@ -101,10 +101,7 @@ class _AskedRecall:
 
     def __post_init__(self) -> None:
         self.shown = HitsToShow(self.op)
-
-    @property
-    def prefix(self) -> str:
-        return ".".join(self.op.namespace)
+        self.prefix = ".".join(self.op.namespace)
 
     def begin(self, known: OwnerTexts, model: str) -> None:
         """Start over with the present index of the namespace."""
