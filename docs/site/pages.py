@@ -23,6 +23,9 @@ TOP = {
 }
 """Pages that stand beside `docs/`, and what they are called on the site."""
 
+PACKAGES = {"conformance/README.md": "conformance.md"}
+"""Pages of packages of their own, which a source distribution does not have."""
+
 REFERENCE = {
     "react_mem": "The first door: what most programs need.",
     "react_mem.memory": "The memory layer: beside what `react_mem` offers, its records.",
@@ -45,7 +48,8 @@ class BrokenLinkError(Exception):
 def published() -> dict[str, str]:
     """Return the pages that the site has: the path in the project, and the path on the site."""
     pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
-    return {**TOP, **{page: page.removeprefix("docs/") for page in sorted(pages)}}
+    packages = {page: name for page, name in PACKAGES.items() if (ROOT / page).is_file()}
+    return {**TOP, **packages, **{page: page.removeprefix("docs/") for page in sorted(pages)}}
 
 
 def write_pages(folder: Path, *, source: str = "") -> None:

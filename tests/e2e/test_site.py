@@ -146,7 +146,7 @@ def test_an_address_that_is_given_is_the_sites(tmp_path: Path, monkeypatch: pyte
         ("sealing master key", "encryption/"),
         ("rotating keys", "encryption/"),
         ("install extras", "installation/"),
-        ("legal hold", "operations/"),
+        ("legal hold", "rights/"),
         ("pytest asyncio", "testing_your_agent/"),
         ("import chatgpt", "importing/"),
     ],

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "architecture.md"
+PAGE = ROOT / "CONTRIBUTING.md"
 
 OUTSIDE = ("benchmarks", "tests")
 """Python that is measured and is not the product."""
@@ -71,5 +71,5 @@ def table(measured: dict[str, tuple[int, int]]) -> str:
 
 
 def written(page: str) -> str:
-    """Return the page on architecture with its table of rooms as it is to be."""
+    """Return the page on contributing with its table of rooms as it is to be."""
     return _TABLE.sub(lambda found: f"{found[1]}{table(measure())}{found[2]}", page)

@@ -1,4 +1,4 @@
-"""Tables of docs/conformance.md, made from a run: `python -m tests.support.conformance_tables` writes them."""
+"""Tables of conformance/README.md, made from a run: `python -m tests.support.conformance_tables` writes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "conformance.md"
+PAGE = ROOT / "conformance" / "README.md"
 
 sys.path.insert(0, str(ROOT / "conformance"))  # as pytest has it, by pyproject.toml
 

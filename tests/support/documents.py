@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 PAGES = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", ".github/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "conformance/*.md", ".github/**/*.md")
     for path in ROOT.glob(pattern)
     if ".venv" not in path.parts
 )
