@@ -181,13 +181,6 @@ async def test_the_next_call_updates_the_summary(openai_server: OpenAIServer) ->
     assert [row["name"] for row in shown(asked, "messages")] == ["khách", "shop"]
 
 
-async def test_where_there_is_no_customer_the_summary_stands_alone(openai_server: OpenAIServer) -> None:
-    said = ADVERTISED["en"][2]
-    openai_server.add(reply(said))
-    answer = await chat_summary({"user_input": "hello", "recent_messages": None, "conversation_id": "c-2"}, app)
-    assert answer["sum_history"] == said["summary"]
-
-
 async def test_the_graph_takes_the_same_call(openai_server: OpenAIServer) -> None:
     said = ADVERTISED["vi"][2]
     openai_server.add(reply(said), repeat=True)

@@ -1,4 +1,4 @@
-"""What an agent's YAML says beside its memory reaches its models, in Python and on `langgraph dev`."""
+"""What an agent's YAML says beside its memory reaches its models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from react_mem.agents import open_agent
 from react_mem.agents.config import AgentConfig, ModelsConfig
 from react_mem.errors import ModelCallError
 from react_mem.tools.routing.routes import SwitchSettings
-from tests.support.dev_server import database_for_a_server, dev_server
 from tests.support.openai_server import OpenAIServer, Reply, Request, ToolCall
 
 pytestmark = pytest.mark.e2e
@@ -189,43 +188,9 @@ def in_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
         yield ask
 
 
-@pytest.fixture(scope="module")
-def served(database_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
-    """Return what runs an agent by its name on a server, and tells what its models were asked."""
-    folder = tmp_path_factory.mktemp("served")
-    write_agents(folder / "agents")
-    with OpenAIServer() as model, database_for_a_server(database_server) as url:
-        play(model)
-        environment = {
-            "DATABASE_URL": url,
-            "OPENAI_BASE_URL": model.base_url,
-            "EMBEDDING_MODEL": "local",
-            "REACT_MEM_AGENTS": str(folder / "agents"),
-        }
-        with dev_server(folder, environment) as server:
-
-            async def run(name: str) -> None:
-                client = server.client()
-                thread = await client.threads.create()
-                given: Any = {"messages": [{"role": "user", "content": ASKED}]}
-                context: Any = {"agent": name, "user_id": "ann"}
-                await client.runs.wait(thread["thread_id"], "agent", input=given, context=context)
-
-            def ask(name: str) -> Sequence[Request]:
-                asyncio.run(run(name))
-                return asked_of(model, name)
-
-            yield ask
-
-
 @pytest.mark.parametrize("setting", CASES)
-@pytest.mark.parametrize("where", ["in_python", "served"])
-def test_what_is_configured_is_what_runs(where: str, setting: str, request: pytest.FixtureRequest) -> None:
-    seen = request.getfixturevalue(where)(agent_of(setting))
+def test_what_is_configured_is_what_runs(setting: str, in_python: Ask) -> None:
+    seen = in_python(agent_of(setting))
     assert CASES[setting].shows(seen), [(one.body["model"], one.tools, one.text[:300]) for one in seen]
-
-
-# without it a model that hangs is waited for a minute
-@pytest.mark.parametrize("setting", sorted(CASES.keys() - {"models.fallback_after"}))
-def test_without_the_setting_it_does_not_show(setting: str, in_python: Ask) -> None:
-    assert not CASES[setting].shows(in_python(agent_of(setting, without=True)))
+    if setting != "models.fallback_after":  # without it a model that hangs is waited for a minute
+        assert not CASES[setting].shows(in_python(agent_of(setting, without=True)))

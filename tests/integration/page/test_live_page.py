@@ -96,40 +96,9 @@ def test_a_stream_that_is_refused_or_fails_is_told_and_asked_for_again(visit: Vi
     assert len(asked) == 2
 
 
-def test_a_phone_shows_that_it_is_not_connected(visit: Visit) -> None:
-    ann = visit(size="phone")
-    ann.page.route("**/memory/v1/events", lambda route: route.fulfill(status=403, json={"detail": "no"}))
-    page = ann.go()
-    expect(page.locator("#alive-text")).to_have_text(NOT_LIVE)
-    box = page.locator("#alive-text").bounding_box()
-    assert box is not None
-    assert box["width"] > 100
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
 def test_a_tab_that_is_closed_leaves_no_stream(visit: Visit) -> None:
     # more, one after the other, than a user may have at once
     for _ in range(events_api.MOST_STREAMS + 1):
         ann = visit("ann of the streams")
         lit(ann.go())
         ann.page.close()
-
-
-def test_what_is_new_while_a_list_is_fetched_is_shown_once(visit: Visit) -> None:
-    page = visit().go()
-    lines = page.evaluate(
-        """async () => {
-            const list = make("ol"), asked = [];
-            const fetched = () => new Promise(told => asked.push(told));
-            const lines = paged(inOrder(list), fetched, one => make("li", {}, one.id), "none");
-            let open = true;
-            Promise.all([lines.next(), lines.again()]).then(() => { open = false; });
-            while (open) {
-                // of two that ask at once the later is answered first
-                asked.pop()?.({ items: [{ id: "a" }, { id: "b" }] });
-                await new Promise(told => setTimeout(told));
-            }
-            return [...list.children].map(line => line.textContent);
-        }"""
-    )
-    assert lines == ["a", "b"]

@@ -8,9 +8,7 @@ from datetime import UTC, datetime
 
 import httpx
 import pytest
-from langchain_core.messages import HumanMessage
 from langgraph.store.base import BaseStore
-from starlette.authentication import UnauthenticatedUser
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import put
@@ -20,7 +18,6 @@ from tests.integration.rest.conftest import ANN, BOB
 from tests.support.documents import blocks, blocks_of
 from tests.support.installing import ROOT
 from tests.support.linking import record
-from tests.support.rest import client_as
 
 FACTS = 120
 
@@ -83,15 +80,6 @@ async def test_what_has_changed_is_not_changed_again(ann: httpx.AsyncClient) -> 
     assert (await memory.show_memory(milk.id)).memory.revision == milk.revision
 
 
-async def test_what_is_held_is_not_forgotten(ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
-    tea = (await of(ann).remember("I like tea.")).memory
-    await memory.hold(ANN, "case-7")
-    error = await refused(423, of(ann).forget_memory_by_id(tea.id))
-    assert error.title == "Locked"
-    assert "case-7" in error.detail
-    assert (await of(ann).show_memory(tea.id)).memory.revision == tea.revision
-
-
 async def test_all_pages_are_gone_through(ann: httpx.AsyncClient, store: BaseStore) -> None:
     await fill(store, ANN)
     await fill(store, BOB)
@@ -107,17 +95,6 @@ async def test_all_pages_are_gone_through(ann: httpx.AsyncClient, store: BaseSto
     asked.clear()
     first = await anext(of(ann).iter_memories(kind=["fact"], limit=10))
     assert (first.text, asked.total()) == ("I own book 119.", 1)
-
-
-async def test_conversations_are_gone_through_with_their_messages(ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
-    for thread in ("montag 🙂", "dienstag"):
-        said = [HumanMessage(f"I said {place}.", id=f"q{place}") for place in range(5)]
-        await memory.dialog.append(ANN, thread, said, agent_id="assistant")
-    client = of(ann)
-    held = [one.id async for one in client.iter_conversations(limit=1)]
-    assert sorted(held) == ["dienstag", "montag 🙂"]
-    texts = [one.text async for one in client.iter_conversation_messages("montag 🙂", limit=2)]
-    assert texts == [f"I said {place}." for place in range(5)]
 
 
 async def test_messages_are_told_once(ann: httpx.AsyncClient) -> None:
@@ -162,14 +139,6 @@ async def test_everything_else_is_read(ann: httpx.AsyncClient, store: BaseStore)
     assert ": body.text: states nothing" in str(asked)
     wrong = await refused(422, client.erase_user("erase a little"))  # type: ignore[arg-type]
     assert "body.confirm" in str(wrong)
-
-
-async def test_without_authentication_the_client_says_whose_memory_it_is(store: BaseStore) -> None:
-    async with client_as(store, UnauthenticatedUser()) as anybody:
-        tea = (await of(anybody, "ann").remember("I like tea.")).memory
-        assert (await of(anybody, "ann").show_memory(tea.id)).memory.id == tea.id
-        assert (await of(anybody, "bob").show_usage()).kinds == {}
-        await refused(404, of(anybody, "bob").correct_memory(tea.id, "I like milk."))
 
 
 async def test_the_example_of_the_readme_runs(

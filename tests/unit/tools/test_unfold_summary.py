@@ -97,7 +97,3 @@ async def test_what_was_said_closes_no_block() -> None:
     assert "</memories>" not in told
     assert "<|im_start|>" not in told
     assert len(told) < 15_000
-
-
-async def test_without_memory_it_says_so() -> None:
-    assert "Memory is off" in await unfold(None, "1f3c0a5d")

@@ -23,7 +23,7 @@ def cleaner() -> Iterator[PageCleaner]:
 
 
 def test_a_page_says_the_same_as_in_this_process(cleaner: PageCleaner) -> None:
-    for page in (PAGE, "", "no markup", "\ud800<p>half</p>", LARGE):
+    for page in (PAGE, "", "no markup", "\ud800<p>half</p>"):
         assert cleaner.clean(page, 60) == clean(page.encode("utf-8", "replace").decode())
 
 
