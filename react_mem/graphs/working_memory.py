@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from react_mem.graphs.model_call import latency_of
 from react_mem.graphs.schemas import current_turn
 from react_mem.memory import MemoryPolicy, telemetry
-from react_mem.memory.context import count_tokens, flat, is_users, squeezed_text, text_of
+from react_mem.memory.context import count_tokens, flat, is_step, is_users, squeezed_text, text_of
 from react_mem.memory.language import normalise
 from react_mem.prompts import load_prompt
 from react_mem.tools.plain_tools import compress_working_memory
@@ -283,7 +283,7 @@ def with_compressed_steps(
     )
     if compressed is None or raw is None:
         return list(messages)
-    rest = [message for message in messages[asked + 1 : raw] if not _is_step(message)]
+    rest = [message for message in messages[asked + 1 : raw] if not is_step(message)]
     return [
         *messages[:asked],
         with_note(messages[asked], squeezed_text(compressed["text"], max_tokens)),
@@ -296,7 +296,7 @@ def _rounds(turn: Sequence[AnyMessage]) -> list[_Round]:
     rounds: list[_Round] = []
     start = 0
     for place, message in enumerate(turn):
-        if not (isinstance(message, AIMessage) and _is_step(message)):
+        if not (isinstance(message, AIMessage) and is_step(message)):
             continue
         # there are servers that begin again with `call_0` in every answer: only what follows at once belongs to it
         following = takewhile(lambda m: isinstance(m, ToolMessage), turn[place + 1 :])
@@ -341,12 +341,6 @@ def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None,
     shown = count_tokens(compressed["text"]) if compressed else 0
     shown += sum(round_.tokens for round_ in rounds if round_.start >= done)
     return shown > most
-
-
-def _is_step(message: BaseMessage) -> bool:
-    if isinstance(message, AIMessage):
-        return bool(message.tool_calls or message.invalid_tool_calls)
-    return isinstance(message, ToolMessage)
 
 
 def with_note(asked: BaseMessage, notes: str) -> BaseMessage:
