@@ -19,8 +19,6 @@ from typing_extensions import TypedDict
 import react_mem.agents.resolve
 from react_mem.agents import open_agent
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.context import AgentContext
-from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import StateSchemaError
 from react_mem.graphs.client_errors import guard_clients
 from tests.contract.conftest import INLINE, Build, build_manager, memory_store
@@ -40,12 +38,6 @@ async def test_answers_and_traces_carry_the_agents_name(build_any: Build) -> Non
     question = {"messages": [("user", "hello")]}
     parts = [meta async for _, meta in graph.astream(question, thread("2"), context=ANN, stream_mode="messages")]
     assert {meta["lc_agent_name"] for meta in parts} == {"forecaster"}
-
-
-async def test_what_the_runtime_says_carries_the_name_too(build: Build) -> None:
-    result = await ask(build([LOOK], [weather], name="forecaster", max_iterations=2))
-    assert "stopped after 2 steps" in result["messages"][-1].text
-    assert result["messages"][-1].name == "forecaster"
 
 
 # --- fields of the state ----------------------------------------------------------------------------------------------
@@ -120,30 +112,6 @@ async def test_tools_see_a_context_of_the_callers_own(build_any: Build) -> None:
     assert shape(result)[2] == ("tool", "ann at window")
 
 
-async def test_memory_knows_the_user_of_such_a_context() -> None:
-    graph = build_manager("react_mem", ["noted", "Miu"], context_schema=Desk)
-    await ask(graph, "My cat is called Miu.", context=Desk("ann", "window"))
-    assert [item.key async for item in _items(graph, "ann")]
-    assert not [item.key async for item in _items(graph, "window")]
-
-
-async def _items(graph: Any, user: str) -> Any:
-    for namespace in await graph.store.alist_namespaces():
-        if user in namespace:
-            for item in await graph.store.asearch(namespace):
-                yield item
-
-
-async def test_a_context_that_extends_ours_keeps_its_settings(build: Build) -> None:
-    class Mine(AgentContext):
-        desk: str = "window"
-
-    model = ScriptedModel(script=["hi"])
-    graph = build(model, context_schema=Mine, overridable=["system_prompt"])
-    await ask(graph, context={**ANN, "system_prompt": "Be brief."})
-    assert model.prompts[0][0].text.startswith("Be brief.")
-
-
 # --- the prompt and the model -----------------------------------------------------------------------------------------
 
 BLOCKS = [
@@ -195,15 +163,6 @@ async def test_the_context_chooses_model_and_prompt_turn_by_turn(build: Build, m
     assert others["two"].prompts[0][0].text.startswith("For openai:two.")
 
 
-@pytest.mark.parametrize("manager", ["react", "react_mem"])
-async def test_without_a_store_the_model_is_told_what_the_caller_says_and_nothing_else(manager: str) -> None:
-    model = ScriptedModel(script=["hi"])
-    config = AgentConfig(name="tester", manager=manager, memory=INLINE)
-    agent = resolve_agent(config, model=model, system_prompt="You help.")
-    await build_agent(agent).ainvoke({"messages": [("user", "hello")]})
-    assert [message.content for message in model.prompts[0]] == ["You help.", "hello"]
-
-
 # --- tools in every form ----------------------------------------------------------------------------------------------
 
 
@@ -242,13 +201,6 @@ async def test_a_limit_of_the_caller_means_the_same_under_both_managers(limit: i
     answered = [[await answers(of(manager, rounds)) for rounds in (0, 2, 4, 8)] for manager in ("react", "react_mem")]
     assert answered[0] == answered[1]
     assert answered[0] == sorted(answered[0], reverse=True)
-
-
-async def test_a_run_waits_before_the_tools_and_goes_on(build_any: Build) -> None:
-    graph = build_any([LOOK, "sunny"], [weather], interrupt_before=["act"])
-    assert shape(await ask(graph))[-1] == ("ai", "")
-    assert len((await graph.aget_state(thread())).next) == 1
-    assert shape(await graph.ainvoke(None, thread(), context=ANN))[-1] == ("ai", "sunny")
 
 
 async def test_what_the_model_wanted_can_be_changed_before_it_runs(build_any: Build) -> None:

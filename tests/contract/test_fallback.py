@@ -128,15 +128,6 @@ async def test_a_healthy_model_is_all_that_is_asked(answering: Answering) -> Non
     assert (answer.text, answer.additional_kwargs, events, second.prompts) == ("fine", {}, [], [])
 
 
-@pytest.mark.parametrize(
-    "error",
-    [core.ContextOverflowError("too long"), REFUSED, ValueError("whatever")],
-    ids=lambda error: type(error).__name__,
-)
-async def test_whatever_fails_another_language_model_may_do_it(answering: Answering, error: Exception) -> None:
-    assert shape(await ask(answering([error], second=["I can"])))[-1] == ("ai", "I can")
-
-
 async def test_a_stand_in_uses_the_tools(answering: Answering) -> None:
     second = ScriptedModel(script=[calls(("weather", {"city": "Huế"})), "sunny"])
     result = await ask(answering([DOWN], [weather], second=second))
@@ -195,16 +186,6 @@ async def test_a_model_that_is_down_is_left_alone_for_a_while_and_each_turn_is_t
     assert len(messages) == 4
     assert all("cannot be reached" in message for message in messages)
     assert re.search(r"The next attempt is in (?:30|2\d) seconds", messages[-1])
-
-
-async def test_a_turn_of_many_calls_is_told_once(answering: Answering) -> None:
-    step = calls(("weather", {"city": "Huế"}))
-    graph = answering([DOWN], [weather], second=["I can", "I can", step, step, "sunny"])
-    await told(graph)
-    await told(graph)
-    events, answer = await told(graph)
-    assert answer.text == "sunny"
-    assert len(events) == 1
 
 
 async def test_a_model_that_is_back_says_so(answering: Answering) -> None:

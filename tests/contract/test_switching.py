@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -153,12 +152,6 @@ async def test_the_model_finds_what_it_was_not_offered(build: Build) -> None:
     assert "weigh_sledge" in model.bound[1]
     assert "- weigh_sledge: Weigh a sledge." in result["messages"][2].text
     assert result["messages"][-2].text == "weigh_sledge done"
-
-
-async def test_where_nothing_is_found_all_names_are_told(build: Build) -> None:
-    model = ScriptedModel(script=[calls(("find_tools", {"query": "xyzzy"})), "no"])
-    result = await ask(build(model, store=InMemoryStore()), BOAT)
-    assert all(tool.name in result["messages"][2].text for tool in many_tools())
 
 
 async def test_the_small_model_picks_and_nobody_hears_it(build: Build) -> None:
@@ -332,18 +325,6 @@ async def test_what_nobody_asked_for_is_seen_nowhere(build: Build) -> None:
     assert agenda.ran == ["today"]
     assert "reading" not in str(model.prompts)
     assert "reading" not in str(seen)
-
-
-async def test_a_tool_that_fails_ahead_runs_in_its_own_time(build: Build) -> None:
-    agenda = Agenda()
-    agenda.fails = True
-
-    def recovers(messages: Any) -> AIMessage:
-        agenda.fails = False
-        return calls(("read_agenda", {}))
-
-    result = await ask(build(Waiting(script=[recovers, "ok"], event=agenda.started), agenda.tools), BOAT)
-    assert result["messages"][2].text.startswith("today: reading")
 
 
 # --- what cannot be built ---

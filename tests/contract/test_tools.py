@@ -185,14 +185,6 @@ async def test_tools_are_given_state_store_and_call_id_and_the_model_does_not_se
 # --- failures and ends ------------------------------------------------------------------------------------------------
 
 
-async def test_arguments_that_do_not_fit_are_told_to_the_model(build_any: Build) -> None:
-    model = ScriptedModel(script=[calls(("weather", {"town": "Huế"})), calls(("weather", {"city": "Huế"})), "sunny"])
-    result = await ask(build_any(model, [weather]))
-    wrong, right = [m for m in result["messages"] if m.type == "tool"]
-    assert (wrong.status, right.status) == ("error", "success")
-    assert "city" in wrong.text
-
-
 async def test_one_failure_of_several_calls_leaves_the_others(build: Build) -> None:
     @tool
     async def fails() -> str:

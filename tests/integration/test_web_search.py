@@ -441,20 +441,6 @@ async def test_a_model_that_fails_or_hangs_is_a_no_that_says_so(web: WebServer) 
     assert time.monotonic() - started < 0.6
 
 
-async def test_the_model_is_not_asked_where_it_must_not_be(web: WebServer) -> None:
-    model = ScriptedModel(script=["yes"])
-    cases: list[tuple[str, dict[str, Any]]] = [
-        ("What is my name?", {}),
-        ("Today I am tired", {}),
-        ("Who owns the Pixel brand?", {"ask_model": False}),
-        (QUESTION, {"enabled": False}),
-    ]
-    for question, changed in cases:
-        assert await searching(web, **changed).search(question, models=[model], now=NOW) == WebAnswer()
-    assert model.prompts == []
-    assert web.queries == []
-
-
 async def test_nothing_blocks_the_event_loop(web: WebServer) -> None:
     web.finds(*(web.hostile(kind) for kind in ("script", "bomb", "charset", "gone")), web.page("/gold", GOLD))
     with blockbuster_ctx():

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from react_mem.graphs.memory_api import holdings_api as events_api
-from tests.integration.page.conftest import Visitor, talk, tell_from_elsewhere
+from tests.integration.page.conftest import Visitor, tell_from_elsewhere
 from tests.support.page_server import PageServer
 
 Visit = Callable[..., Visitor]
@@ -62,17 +62,6 @@ def test_a_fact_that_a_chat_has_left_appears_and_goes_by_itself(visit: Visit, si
     expect(text_of(page, "I keep a goose.")).to_be_visible()
     assert len([url for url in ann.requests if "/memories?" in url]) - asked <= 2
     httpx.delete(f"{site.url}/memory/v1/memories/{last}", headers=headers).raise_for_status()
-
-
-def test_a_conversation_goes_on_while_one_looks(visit: Visit, site: PageServer) -> None:
-    page = lit(visit().go("conversations"))
-    talk(site, "ann", "going on", ["Hello there."])
-    page.get_by_role("link", name="Hello there.").click()
-    lines = page.get_by_role("list", name="Messages").get_by_role("listitem")
-    expect(lines).to_have_count(1)
-    talk(site, "ann", "going on", ["What is new?", "Nothing is."])
-    expect(lines).to_have_count(3)
-    expect(page.locator("#main")).to_contain_text("3 messages")
 
 
 def test_a_stream_that_is_refused_or_fails_is_told_and_asked_for_again(visit: Visit, site: PageServer) -> None:

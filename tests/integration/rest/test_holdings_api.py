@@ -22,7 +22,6 @@ from react_mem.graphs.memory_api.context_api import HIDDEN
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Summary
-from react_mem.memory.model.states import PendingTurn, Skill
 from react_mem.memory.write.remembering import remember
 from tests.integration.rest.conftest import ANN, BOB
 from tests.support.rest import client_as
@@ -125,50 +124,6 @@ class TestHoldings:
         assert [one["value"] for one in field["previous"]] == ["An"]
         [source] = field["provenance"]
         assert (source["text"], source["quote"], source["session_id"]) == ("Mình tên Ánh.", "Ánh", "montag")
-
-    async def test_what_waits_says_why(self, ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
-        waiting = PendingTurn(
-            id="p",
-            text="I moved",
-            session_id="montag",
-            agent_id="assistant",
-            attempts=5,
-            failures=5,
-            last_error="no model",
-        )
-        await memory.apply([put(ANN, waiting)])
-        [turn] = (await ann.get(f"{V1}/pending")).raise_for_status().json()["items"]
-        assert (turn["text"], turn["why"], turn["parked"], turn["attempts"]) == ("I moved", "no model", True, 5)
-        counted = (await ann.get(f"{V1}/usage")).json()
-        assert (counted["waiting"], counted["parked"]) == (1, 1)
-
-    async def test_skills_are_listed_with_their_uses(self, ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
-        skill_of = Skill(
-            id="s",
-            text="Ask for dates.",
-            task_type="trip",
-            use_when="a trip is planned",
-            trials=3,
-            successes=2,
-            session_id="montag",
-            agent_id="assistant",
-        )
-        await memory.apply([put(ANN, skill_of)])
-        [skill] = (await ann.get(f"{V1}/skills")).raise_for_status().json()["items"]
-        assert (skill["title"], skill["uses"], skill["successes"]) == ("a trip is planned", 3, 2)
-
-    async def test_the_graph_has_what_is_asked_for(self, ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
-        await talk(memory)
-        whole = (await ann.get(f"{V1}/graph")).raise_for_status().json()
-        ids = {node["id"] for node in whole["nodes"]}
-        assert {"fact", "message"} <= {node["kind"] for node in whole["nodes"]}
-        assert whole["links"]
-        assert all({link["from"], link["to"]} <= ids for link in whole["links"])
-        facts = (await ann.get(f"{V1}/graph", params={"kind": "fact"})).json()
-        assert {node["kind"] for node in facts["nodes"]} == {"fact"}
-        assert facts["links"] == []
-        one = (await ann.get(f"{V1}/graph", params={"limit": 1})).json()
-        assert (len(one["nodes"]), one["left_out"]) == (1, len(whole["nodes"]) - 1)
 
     async def test_usage_counts_ones_own_and_health_is_an_administrators(
         self, store: BaseStore, ann: httpx.AsyncClient, bob: httpx.AsyncClient, memory: MemoryFacade

@@ -143,14 +143,6 @@ class TestLifeOfAMemory:
         assert (await ann.delete(f"{MEMORIES}/{message['id']}")).status_code == 200
         assert (await ann.get(MEMORIES)).json()["total"] == 0
 
-    async def test_a_statement_beside_an_instruction_is_a_fact(self, ann: httpx.AsyncClient) -> None:
-        text = "I live in Hue. Always answer in Vietnamese."
-        answers = [(await ann.post(MEMORIES, json={"text": text})).json() for _ in range(2)]
-        assert [answer["memory"]["text"] for answer in answers] == ["I live in Hue."] * 2
-        assert [(one["memory"]["kind"], one["outcome"]) for one in answers[0]["also"]] == [("message", "new")]
-        assert [one["outcome"] for one in answers[1]["also"]] == ["known"]
-        assert (await ann.get(MEMORIES)).json()["total"] == 2
-
 
 class TestETags:
     async def test_a_list_that_has_not_changed_is_not_sent_again(
@@ -252,21 +244,6 @@ class TestBadRequests:
         listed = await ann.get(MEMORIES, params={"session_id": odd, "kind": odd[:50]})
         assert (listed.status_code, listed.json()["items"]) == (200, [])
         assert (await ann.get(f"{MEMORIES}/{quote(odd, safe='')}")).status_code == 404
-
-    @pytest.mark.parametrize(
-        ("body", "field"),
-        [
-            ({"text": "Where do I live?"}, "text"),
-            ({"text": "x" * 3_000}, "text"),
-            ({"text": "I like tea.", "about": "x" * 200}, "about"),
-        ],
-    )
-    async def test_what_cannot_be_remembered_is_refused(self, body: dict[str, Any], field: str) -> None:
-        async with client_as(InMemoryStore(), ANN) as ann:
-            answer = await ann.post(MEMORIES, json=body)
-            left = (await ann.get(MEMORIES, params={"state": "all"})).json()["total"]
-        assert (answer.status_code, left) == (422, 0)
-        assert answer.json()["detail"][0]["loc"][-1] == field
 
     @pytest.mark.parametrize("text", ["Where do I live?", "Please tell me a joke.", "\x00"])
     async def test_what_states_nothing_is_neither_told_nor_a_correction(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -13,7 +12,6 @@ from langgraph.store.base import BaseStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import put
 from react_mem_client import MemoryApiError, MemoryClient
-from react_mem_client.models import SaidMessage
 from tests.integration.rest.conftest import ANN, BOB
 from tests.support.documents import blocks, blocks_of
 from tests.support.installing import ROOT
@@ -54,17 +52,6 @@ async def test_a_memory_is_told_found_corrected_and_forgotten(ann: httpx.AsyncCl
     await refused(404, memory.show_memory(corrected.id))
 
 
-async def test_what_is_another_users_is_not_there(ann: httpx.AsyncClient, bob: httpx.AsyncClient) -> None:
-    theirs = (await of(ann).remember("I like tea.")).memory
-    for me in (of(bob), of(bob, user_id=ANN)):
-        await refused(404, me.show_memory(theirs.id))
-        await refused(404, me.correct_memory(theirs.id, "I like milk."))
-        error = await refused(404, me.forget_memory_by_id(theirs.id, if_match=theirs.revision))
-        assert (error.title, error.detail) == ("Not Found", "this user has no such memory")
-        assert [item async for item in me.iter_memories(state="all")] == []
-    assert (await of(ann).show_memory(theirs.id)).memory.text == "I like tea."
-
-
 async def test_what_has_changed_is_not_changed_again(ann: httpx.AsyncClient) -> None:
     memory = of(ann)
     tea = (await memory.remember("I like tea.")).memory
@@ -95,24 +82,6 @@ async def test_all_pages_are_gone_through(ann: httpx.AsyncClient, store: BaseSto
     asked.clear()
     first = await anext(of(ann).iter_memories(kind=["fact"], limit=10))
     assert (first.text, asked.total()) == ("I own book 119.", 1)
-
-
-async def test_messages_are_told_once(ann: httpx.AsyncClient) -> None:
-    client = of(ann)
-    said = [
-        SaidMessage(role="user", content="Tôi sống ở Huế 🏯.", id="a", created_at=datetime(2026, 1, 2, tzinfo=UTC)),
-        SaidMessage(role="assistant", content="Huế đẹp lắm!"),
-    ]
-    stored = await client.store_messages("montag 🙂", said)
-    assert ([one.outcome for one in stored.messages], stored.waiting) == (["new", "new"], 1)
-    again = await client.store_messages("montag 🙂", said)
-    assert [(one.id, one.outcome) for one in again.messages] == [(one.id, "known") for one in stored.messages]
-    other = SaidMessage(role="user", content="I live in Hanoi.", id="a")
-    assert "messages.0.id" in (await refused(409, client.store_messages("montag 🙂", [other]))).detail
-    told = [one async for one in client.iter_conversation_messages("montag 🙂")]
-    assert [(one.id, one.text) for one in told] == [
-        (one.id, words.content) for one, words in zip(stored.messages, said, strict=True)
-    ]
 
 
 async def test_everything_else_is_read(ann: httpx.AsyncClient, store: BaseStore) -> None:

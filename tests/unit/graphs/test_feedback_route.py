@@ -17,7 +17,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Fact
 from react_mem.memory.write.turns import Turns
-from tests.support.routes import NOBODY, client_of
+from tests.support.routes import client_of
 
 ANN = SimpleUser("ann")
 SECRET = "my doctor said so"
@@ -79,23 +79,6 @@ async def test_an_answer_is_named_by_its_record_too_as_a_conversation_shows_it(
     assert again.json()["memories"] == 0
     elsewhere = {**by_record, "thread_id": "other"}
     assert client(store, ANN).post("/memory/v1/feedback", json=elsewhere).status_code == 404
-
-
-@pytest.mark.parametrize(
-    ("user", "named", "where"),
-    [
-        pytest.param(SimpleUser("bob"), "ann", {"thread_id": "talk"}, id="authenticated, naming another"),
-        pytest.param(SimpleUser("bob"), "ann", {"run_id": "run-1"}, id="authenticated, with another's run"),
-        pytest.param(NOBODY, "bob", {"thread_id": "talk"}, id="named, of another"),
-        pytest.param(None, "ann", {"thread_id": "talk"}, id="where nobody looks who calls"),
-        pytest.param(ANN, None, {"thread_id": "talk", "message_id": "x"}, id="no such message"),
-    ],
-)
-async def test_nobody_judges_what_is_not_theirs(
-    store: InMemoryStore, user: Any, named: str | None, where: dict[str, str]
-) -> None:
-    answer = client(store, user).post("/memory/v1/feedback", json={**where, "score": 1, "user_id": named})
-    assert (answer.status_code, await importance(store)) == (404, 0.5)
 
 
 @pytest.mark.parametrize(

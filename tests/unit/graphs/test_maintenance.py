@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -21,7 +20,6 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.graphs.server import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import scope_namespace, work_namespace
@@ -158,16 +156,3 @@ async def test_a_turn_that_a_crash_left_open_is_read_though_nobody_comes_back() 
         await store.until(read)
     facts = await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC))
     assert [item.value["text"] for item in facts] == ["My cat is called Mimi."]
-
-
-async def test_a_model_that_refuses_is_not_asked_again_at_once() -> None:
-    store, model = Watched(), ScriptedModel(script=["hello", "no JSON at all"])
-    async with open_agent(config(), model=model, store=store, checkpointer=InMemorySaver()) as agent:
-        await told(agent, "My cat is called Mimi.")
-        assert await drain(5)
-        asked = len(model.prompts)
-        assert await drain(5)
-    [work] = [item.value for item in await store.asearch(work_namespace("ann"), filter={"kind": "extract"})]
-    assert (work["lease_by"], work["attempts"]) == ("", 1)
-    assert work["due_at"] > time.time() * 1000 + 5000
-    assert len(model.prompts) == asked

@@ -47,23 +47,6 @@ async def test_a_user_forgets_a_memory_of_theirs(store: InMemoryStore, user: Any
     assert await known(store, "bob") == ["I have a boat", "I like green tea"]
 
 
-@pytest.mark.parametrize(
-    ("user", "named", "what"),
-    [
-        pytest.param(SimpleUser("eve"), "ann", {"ids": [TEA]}, id="authenticated, naming another"),
-        pytest.param(NOBODY, "eve", {"ids": [TEA]}, id="named, of another"),
-        pytest.param(SimpleUser("ann"), "ann", {"ids": ["another"]}, id="no such memory"),
-        pytest.param(None, "ann", {"ids": [TEA]}, id="where nobody looks who calls"),
-    ],
-)
-async def test_nobody_forgets_what_is_not_theirs(
-    store: InMemoryStore, user: Any, named: str | None, what: dict[str, Any]
-) -> None:
-    answer = client(store, user).post("/memory/v1/forget", json={"user_id": named, **what})
-    assert answer.status_code == 404
-    assert await known(store, "ann") == await known(store, "bob") == ["I have a boat", "I like green tea"]
-
-
 async def test_of_several_those_that_are_not_there_are_named(store: InMemoryStore) -> None:
     await tell(store, "I have a plane", user_id="eve")
     theirs = fact_id("user", "I have a plane")
