@@ -42,21 +42,14 @@ CITIES = ("Hue", "Hanoi")
 # the thread: two turns of question, two calls in one answer, their two results, answer
 TRIMS: dict[str, Trim] = {
     "the first three": without(lambda place, _: place < 3),
-    "all but the last three": without(lambda place, _: place < 7),
-    "an answer with calls": without(lambda place, m: place < 5 and _calls(m)),
     "one of two results": without(lambda place, _: place == 2),
     "all questions": without(lambda _, m: isinstance(m, HumanMessage)),
     "trim_messages last": trimmed(strategy="last", max_tokens=3),
-    "everything, and all but the calls again": lambda messages: [
-        RemoveMessage(REMOVE_ALL_MESSAGES),
-        *(m for m in messages if not _calls(m)),
-    ],
     "results out of order": lambda messages: [
         RemoveMessage(REMOVE_ALL_MESSAGES),
         *(m for m in messages if m.type != "tool"),
         *reversed([m for m in messages if m.type == "tool"]),
     ],
-    "a result twice": lambda messages: [ToolMessage("again", tool_call_id=messages[-2].tool_call_id)],
 }
 
 

@@ -6,6 +6,7 @@ The environment names the issuer: `AUTH_JWT_ISSUER`, `AUTH_JWT_AUDIENCE`, and `A
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import time
@@ -179,10 +180,15 @@ class PublicKeys:
 
     def _read(self, body: bytes) -> dict[str, jwt.PyJWK]:
         try:
-            # without those of a kind that it does not know
-            found = jwt.PyJWKSet.from_json(body.decode()).keys
-        except (jwt.PyJWTError, AttributeError, TypeError) as error:
+            listed = json.loads(body)["keys"]
+        except (KeyError, TypeError) as error:
             raise ValueError("what is there is no set of keys") from error
+        try:
+            # without those of a kind that it does not know
+            found = jwt.PyJWKSet(listed).keys
+        except jwt.PyJWTError:
+            # all are withdrawn, or none is of use
+            found = []
         # a shared secret that is published is none: an algorithm that is not wanted is not taken from a key either
         ours = (key for key in found if key.public_key_use in ("sig", None) and key.algorithm_name in self._algorithms)
         return {key.key_id: key for key in ours if isinstance(key.key_id, str)}

@@ -12,7 +12,7 @@ from react_mem.tools.web.clean import clean
 from react_mem.tools.web.cleaner import CleanerStopped, PageCleaner
 
 PAGE = "<title>Gold</title><p>Vàng hôm nay 150 triệu 🪙.</p><script>no()</script>"
-LARGE = "<p>hi <b>there</p>" * 110_000
+LARGE = "<p>hi <b>there</p>" * 500_000
 
 
 @pytest.fixture

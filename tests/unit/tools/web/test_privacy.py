@@ -127,10 +127,10 @@ def test_a_long_question_is_cut_where_a_sentence_ends() -> None:
     assert outgoing(f"{story}What is the gold price in Hue? {story}", {}).text == "What is the gold price in Hue?"
     assert 0 < len(outgoing("latest news " * 500, {}).text) <= MAX_QUERY_CHARS
     assert len(outgoing("x" * 10_000, {}).text) <= MAX_QUERY_CHARS
-    started = time.perf_counter()
+    started = time.process_time()
     for hostile in ("1 " * 5_000, "a@" * 5_000, "An " * 5_000, "0901-" * 5_000, "A" * 10_000, "(" * 10_000):
         outgoing(hostile, PROFILE)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_odd_profiles_do_no_harm() -> None:
