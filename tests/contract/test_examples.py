@@ -184,12 +184,6 @@ class TestSection53Semantic:
             with pytest.raises(ValueError, match=r"product: a filter has no operator '\$in'"):
                 await search(query, {"product": {"$in": ["laptop"]}})
 
-    async def test_a_fact_in_three_parts_says_all_three(self, memory: MemoryFacade) -> None:
-        [fact] = await memory.semantic.add([{"subject": "Linh", "predicate": "likes", "object": "tea"}], **WHO)
-        assert (fact.about, fact.text) == ("Linh", "Linh likes tea")
-        with pytest.raises(ValueError, match="text: is missing"):
-            await memory.semantic.add([{"subject": "Linh", "predicate": "likes"}], **WHO)
-
 
 class TestSection54Procedural:
     """A procedure as it is told."""
@@ -376,24 +370,6 @@ class TestSection5LiterallyForOneOwner:
         assert await bound.state.get_state(FLOW_ID, SESSION_ID) == {"status": "running"}
         step = await bound.state.log_task_step("task", "create the repo", "failed", error="no access")
         assert (step.status, step.error, step.session_id) == ("failed", "no access", SESSION_ID)
-
-    async def test_semantic(self, bound: BoundMemory) -> None:
-        await bound.semantic.add_documents([{"text": "Next.js is a framework"}])
-        for found in (
-            await bound.semantic.search("framework", None, 5),
-            await bound.semantic.search("framework", {"kind": "document"}, top_k=1),
-            await bound.semantic.search(query_text="framework", filters={"kind": "document"}),
-        ):
-            assert [item.payload["text"] for item in found] == ["Next.js is a framework"]
-
-    async def test_procedural(self, bound: BoundMemory) -> None:
-        await bound.procedural.add_skill({**SOP, "task_type": "deploy"})
-        [found] = await bound.procedural.search_skills("deploy", query="", top_k=3)
-        assert found.payload["preferences"] == [SOP["preferences"]]
-
-    async def test_profile(self, bound: BoundMemory) -> None:
-        await bound.profile.update_profile(USER_ID, {"style": "brief"})
-        assert (await bound.profile.get_profile(USER_ID)).text == "style: brief"
 
     async def test_experience(self, bound: BoundMemory, memory: MemoryFacade) -> None:
         step_data = {"task_type": "deploy", "tool_name": "run_cmd", "error": "npm is missing", "latency_ms": 12}

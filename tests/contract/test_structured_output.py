@@ -75,14 +75,6 @@ async def test_the_model_chooses_one_of_a_union(build_any: Build) -> None:
     assert model.bound == [["weather", "City", "River"]]
 
 
-async def test_several_answers_at_once_are_to_be_one(build_any: Build) -> None:
-    twice = calls(("City", GOOD), ("River", {"name": "Hương", "length": 80}))
-    model = ScriptedModel(script=[twice, calls(("City", GOOD))])
-    result = await ask(build_any(model, response_format=ToolStrategy(City | River)))
-    assert result["structured_response"] == HUE
-    assert [m.type for m in model.prompts[1][-3:]] == ["ai", "tool", "tool"]
-
-
 @pytest.mark.parametrize(
     ("handle", "told"),
     [
@@ -138,11 +130,6 @@ async def test_the_provider_fills_a_schema(build_any: Build, how: Literal["strat
     assert result["structured_response"] == HUE
     assert model.bound == [["weather"]] * 2
     assert all("response_format" in kwargs for kwargs in model.asked)
-
-
-async def test_what_the_provider_filled_wrongly_is_raised(build_any: Build) -> None:
-    with pytest.raises(StructuredOutputValidationError, match="City"):
-        await ask(build_any(Native(script=["no json"]), response_format=ProviderStrategy(City)))
 
 
 async def test_what_an_earlier_turn_filled_is_no_answer_to_this_one(build: Build) -> None:

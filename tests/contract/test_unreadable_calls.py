@@ -9,7 +9,6 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 from langchain_openai import ChatOpenAI
 
-from react_mem.errors import ModelCallError
 from tests.contract.conftest import Build, Graph
 from tests.contract.test_loop import ANN, ask, thread, weather
 from tests.support.openai_server import OpenAIServer, Reply, ToolCall
@@ -84,14 +83,6 @@ async def test_arguments_that_are_no_object_cannot_be_read(
     assert "no object" in openai_server.chats()[-1].last
 
 
-async def test_a_message_that_is_wrong_elsewhere_is_a_failure_of_the_model(build: Build) -> None:
-    def broken(messages: Any) -> AIMessage:
-        return AIMessage("", tool_calls=[{"name": 3, "args": [1], "id": "a"}])
-
-    with pytest.raises(ModelCallError):
-        await ask(build([broken], [weather]))
-
-
 async def test_a_call_that_can_be_read_starts_the_count_anew(build: Build) -> None:
     good = calls(("weather", {"city": "Huế"}))
     model = ScriptedModel(script=[different, different, good, different, different, "sunny"])
@@ -108,13 +99,6 @@ async def test_calls_without_an_id_get_one(build: Build, id_: str | None) -> Non
     assert [m.text for m in result["messages"] if m.type == "tool"][:2] == ["sunny in Huế", "sunny in Vinh"]
     assert_each_result_has_its_call(result["messages"])
     assert_each_result_has_its_call(model.prompts[-1])
-
-
-async def test_calls_of_one_id_are_told_apart(build: Build) -> None:
-    wanted = [tool_call(name="weather", args={"city": city}, id="call_0") for city in ("Huế", "Vinh")]
-    result = await ask(build([AIMessage("", tool_calls=wanted), "sunny"], [weather]))
-    assert [m.text for m in result["messages"] if m.type == "tool"] == ["sunny in Huế", "sunny in Vinh"]
-    assert_each_result_has_its_call(result["messages"])
 
 
 @pytest.mark.parametrize("result_id", ["", "None"])

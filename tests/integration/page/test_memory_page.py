@@ -214,23 +214,6 @@ def test_a_search_shows_what_found_it(visit: Visit) -> None:
 # --- others, and what others wrote ---
 
 
-def test_another_user_sees_nothing_of_it(visit: Visit, site: PageServer) -> None:
-    ann = visit().go()
-    id_ = card(ann, "I live in Hue.").get_attribute("data-id")
-    bob = visit("bob").go()
-    expect(bob.locator("#main")).to_contain_text("Nothing is remembered here yet.")
-    bob.goto(f"{site.url}/memory/ui#/memories/{id_}")
-    expect(bob.get_by_role("alert")).to_contain_text("There is no such thing in your memory.")
-    for method in ("GET", "PATCH", "DELETE"):
-        answer = httpx.request(
-            method,
-            f"{site.url}/memory/v1/memories/{id_}",
-            headers={"authorization": "Bearer bob"},
-            json={"text": "I live in Hanoi."} if method == "PATCH" else None,
-        )
-        assert answer.status_code == 404
-
-
 @pytest.mark.parametrize("section", SECTIONS)
 def test_what_somebody_wrote_is_never_markup(section: str, visit: Visit) -> None:
     page = visit().go(section)

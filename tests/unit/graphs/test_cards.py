@@ -11,7 +11,6 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.graphs.cards import memory_cards
 from react_mem.graphs.cards.memory_cards import MOST_CARDS, MOST_MEMORIES, latest_cards, recalled_memories
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
@@ -106,22 +105,6 @@ async def test_where_memory_is_down_there_is_no_card_and_the_answer_comes() -> N
     result = await ask(build(["hello"], store), "I live in Hue")
     assert result["messages"][-1].text == "hello"
     assert not result.get("ui")
-
-
-async def test_a_card_that_cannot_be_pushed_costs_the_turn_nothing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fails(*args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(f"of {args} and {kwargs}")
-
-    monkeypatch.setattr(memory_cards, "push_ui_message", fails)
-    store = memory_store()
-    result = await ask(build(["hello"], store), "The secret is Kumquat")
-    assert result["messages"][-1].text == "hello"
-    assert "a card of memory is left out" in caplog.text
-    assert "Kumquat" not in caplog.text
-    # and it is remembered
-    assert "The secret is Kumquat" in str(await store.asearch(("memory", "ann")))
 
 
 def found(text: str, **payload: Any) -> MemoryResultItem:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
@@ -15,7 +15,6 @@ from pydantic import Field
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.budget import message_tokens
-from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now
@@ -105,31 +104,6 @@ async def test_the_results_of_tools_fit_a_known_window() -> None:
     assert max(sum(map(message_tokens, prompt)) for prompt in model.prompts) < 8_000
 
 
-async def test_a_long_conversation_goes_on_from_its_summaries() -> None:
-    store = memory_store()
-    model = ScriptedModel(script=["ok"])
-    graph = build(model, store, context={"dialog_turns": 2}, extraction={"mode": "off"}, summaries={"enabled": True})
-    for number in range(4):
-        await events(graph, f"message {number}")
-    entry = ChainEntry(
-        id="a-summary",
-        kind="summary",
-        level="1",
-        text="They agreed on tea.",
-        at=now(),
-        first_turn=0,
-        last_turn=3,
-        covers=4,
-    )
-    chain = ContextChain.begin("1", "tester").model_copy(update={"entries": (entry,)})
-    await store.aput(scope_namespace("ann", MemoryScope.STATE), chain.id, chain.to_value(), index=False)
-    [told] = of_type(await events(graph, "and now?"), "context")
-    assert "They agreed on tea." in model.prompts[-1][0].text
-    assert told["tokens"]["summaries"] > 0
-    await events(graph, "and here?", name="2")
-    assert "They agreed on tea." not in str(model.prompts[-1])
-
-
 async def test_what_the_web_says_is_in_the_prompt_with_its_address(web: Web) -> None:
     model = ScriptedModel(script=["hello"])
     seen = await events(build(model, memory_store(), web=SEARCH), QUESTION)
@@ -186,17 +160,6 @@ async def test_what_was_last_read_of_the_profile_protects_it_as_well(web: Web) -
     await events(graph, "I am Bich Ngoc. What is the latest news about gold today?")
     [query] = web.asked
     assert "Bich" not in query
-
-
-async def test_the_prompt_of_a_long_turn_begins_the_same_whatever_the_web_says_meanwhile(web: Web) -> None:
-    def look(_: Any) -> AIMessage:
-        web.pages = [Document("Gold fell since.", metadata={"source": "https://news.example.org/fell"})]
-        return calls(("library", {"book": 1}))
-
-    model = ScriptedModel(script=[look, "done"])
-    await events(build(model, memory_store(), web=SEARCH, tools=[library]), QUESTION)
-    assert model.prompts[1][: len(model.prompts[0])] == model.prompts[0]
-    assert len(web.asked) == 1
 
 
 async def test_a_turn_is_laid_out_anew(web: Web) -> None:

@@ -98,22 +98,6 @@ def test_the_agent_may_ask_for_it() -> None:
     assert notes_in(prompts[4])[1:] == ["1. search({}) -> a"]
 
 
-def test_calls_made_at_once_stay_together() -> None:
-    prompts, _ = play([round_(n, ["left", "right"], thought="both") for n in range(3)])
-    # six steps; the latest three stand in the last two answers
-    assert notes_in(prompts[3])[1:] == ["1. both | search({}) -> left", "2. search({}) -> right"]
-    assert [message.id for message in prompts[3][3:]] == ["ai1", "t1-0", "t1-1", "ai2", "t2-0", "t2-1"]
-
-
-def test_ids_that_a_server_uses_again_are_told_apart() -> None:
-    rounds: list[list[AnyMessage]] = []
-    for number in range(5):
-        asked = AIMessage("", tool_calls=[{"name": "search", "args": {}, "id": "call_0"}], id=f"ai{number}")
-        rounds.append([asked, ToolMessage(f"result {number}", tool_call_id="call_0", id=f"t{number}")])
-    prompts, _ = play(rounds)
-    assert notes_in(prompts[5])[1:] == ["1. search({}) -> result 0", "2. search({}) -> result 1"]
-
-
 def test_errors_and_unreadable_calls_are_noted() -> None:
     bad: list[AnyMessage] = [
         AIMessage("", invalid_tool_calls=[invalid_tool_call(name="search", args='{"q', id="b", error=None)], id="bad"),

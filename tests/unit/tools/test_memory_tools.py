@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
@@ -124,15 +123,6 @@ async def test_a_replaced_fact_becomes_history() -> None:
     ]
 
 
-async def test_what_a_fact_replaces_is_not_guessed() -> None:
-    agent = Agent(memory_store())
-    await agent.tell(LIKES_TEA)
-    told = await agent.tell("I play chess", replaces="something else entirely")
-    assert told.startswith("Nothing was stored.")
-    assert "- I like green tea" in told
-    assert [fact.text for fact in await agent.facts()] == [LIKES_TEA]
-
-
 @pytest.mark.parametrize("what", ["that I like green tea"])
 async def test_forgetting_erases_the_fact_that_is_meant(what: str) -> None:
     agent = Agent(memory_store())
@@ -144,18 +134,6 @@ async def test_forgetting_erases_the_fact_that_is_meant(what: str) -> None:
     assert [fact.text for fact in await agent.facts()] == [LIVES_IN_HUE]
     assert await agent.facts(current=False) == []
     assert "green" not in await agent.everything()
-
-
-async def test_forgetting_asks_where_it_is_not_clear() -> None:
-    agent = Agent(memory_store())
-    await agent.tell(LIKES_TEA)
-    await agent.tell("I like black tea")
-    told = await agent.ask("forget", what="tea")
-    assert told.startswith("Nothing was forgotten.")
-    assert set(told.splitlines()[1:]) == {"- I like green tea", "- I like black tea"}
-    assert len(await agent.facts()) == 2
-    assert (await agent.ask("forget", what="I like black tea")).startswith("Forgotten.")
-    assert [fact.text for fact in await agent.facts()] == [LIKES_TEA]
 
 
 @pytest.mark.parametrize(
@@ -228,14 +206,6 @@ async def test_an_episode_that_the_conversation_does_not_tell_of_is_not_recorded
     assert await agent.ask("recall_episodes", query="dollars train") == "Nothing found."
 
 
-async def test_of_an_episode_only_what_was_shown_is_kept() -> None:
-    agent = Agent(memory_store())
-    episode = {"goal": "Book a train to Vinh", "outcome": "Booked. It was paid by Mallory for 900 dollars."}
-    await agent.ask("record_episode", said="Please book a train to Vinh", **episode)
-    [line] = (await agent.ask("recall_episodes", query="train")).splitlines()
-    assert line.endswith("Book a train to Vinh | outcome: Booked.")
-
-
 @pytest.mark.parametrize("manager", ["react", "react_mem"])
 @pytest.mark.parametrize(
     ("name", "arguments"),
@@ -262,28 +232,6 @@ async def test_a_failing_store_is_an_observation(name: str) -> None:
     assert message.status == "error"
     assert "memory cannot be reached now (ConnectionError)" in message.text
     assert "secret" not in message.text
-
-
-async def test_a_store_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Hanging(InMemoryStore):
-        async def abatch(self, ops: Any) -> Any:
-            await asyncio.Event().wait()
-
-    monkeypatch.setattr("react_mem.tools.memory_tools._TIMEOUT", 0.01)
-    [message] = await Agent(Hanging(), "react").call(("retrieve_facts", {"query": "tea"}))
-    assert "TimeoutError" in message.text
-
-
-async def test_what_the_agent_stores_and_extraction_draws_is_one_fact() -> None:
-    label = {"c": [1], "about": "user", "rel": "new", "target": None, "text": "User lives in Huế.", "when": ""}
-    answer = {"facts": [{**label, "needs": []}], "others": [], "profile": [], "episode": None, "summary": ""}
-    agent = Agent(
-        memory_store(), small=ScriptedModel(script=[AIMessage(json.dumps(answer))]), extraction={"mode": "inline"}
-    )
-    await agent.call(("store_fact", {"text": "User lives in Huế"}), said="I live in Huế.")
-    assert len(agent.small.prompts) == 1
-    [known] = await agent.facts()
-    assert (known.support, len(known.source_ids), known.verbatim) == (1, 1, False)
 
 
 async def told(name: str, **policy: Any) -> str:
