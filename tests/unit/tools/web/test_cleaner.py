@@ -15,7 +15,7 @@ PAGE = "<title>Gold</title><p>Vàng hôm nay 150 triệu 🪙.</p><script>no()</
 LARGE = "<p>hi <b>there</p>" * 500_000
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cleaner() -> Iterator[PageCleaner]:
     opened = PageCleaner()
     yield opened
@@ -57,6 +57,7 @@ def test_a_process_that_was_killed_is_replaced(cleaner: PageCleaner) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only there /proc shows a process's environment")
 def test_it_has_no_secret(cleaner: PageCleaner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
+    cleaner.close()
     process = cleaner.start()
     assert "Vàng" in cleaner.clean(PAGE, 60).text
     environment = Path(f"/proc/{process.pid}/environ").read_bytes()
