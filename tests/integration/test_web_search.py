@@ -416,10 +416,8 @@ async def test_nothing_blocks_the_event_loop(web: WebServer) -> None:
     assert answer.pages
 
 
-@pytest.mark.parametrize(
-    "module", ["react_mem.agents.entry", "react_mem.agents.agent_opening", "react_mem.tools.web.search"]
-)
-def test_a_package_that_one_setting_needs_is_loaded_when_it_is_used(module: str) -> None:
+def test_a_package_that_one_setting_needs_is_loaded_when_it_is_used() -> None:
+    modules = "react_mem.agents.entry, react_mem.agents.agent_opening, react_mem.tools.web.search"
     packages = {"ddgs", "langmem", "tavily", "trafilatura", "lxml"}
-    check = f"import sys, {module}; print(sorted({packages} & set(sys.modules)))"
+    check = f"import sys, {modules}; print(sorted({packages} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -185,7 +185,7 @@ class TestStoredOnce:
 
 class TestHoweverItIsTold:
     @given(calls=splits(), ids=st.booleans())
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=12, deadline=None)
     async def test_any_split_with_repeats_gives_the_same_records(self, calls: list[tuple[int, int]], ids: bool) -> None:
         long = [
             {"role": role, "content": f"I say {place}. Tôi {place} 🙂."}

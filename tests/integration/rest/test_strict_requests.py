@@ -95,6 +95,7 @@ async def test_what_was_meant_is_named_and_nothing_is_done(anyone: httpx.AsyncCl
 async def test_what_clients_of_langsmith_send_beside_is_taken(anyone: httpx.AsyncClient) -> None:
     langsmith = {"run_id": "run", "key": "user", "score": 1, "feedback_source": {"type": "api"}, "extra": None}
     assert (await anyone.post(f"{V1}/feedback", json={**langsmith, "session_id": "project"})).status_code == 404
+    assert "body.scor" in problems_of(await anyone.post(f"{V1}/feedback", json={**langsmith, "scor": 1}))
 
 
 @pytest.fixture
