@@ -159,31 +159,6 @@ class TestSection53Semantic:
         with pytest.raises(ValueError, match=r"docs\[1\] has no text"):
             await memory.semantic.add_documents([docs[0], {"title": "Nothing"}], user_id=USER_ID)
 
-    async def test_a_filter_of_the_applications_own_names(self, memory: MemoryFacade) -> None:
-        docs = [
-            {"text": f"A {name} that is {size} and cheap", "product": name, "price": price, "source": f"{name}.md"}
-            for name, size, price in (("laptop", "small", 900), ("laptop", "large", 1200), ("phone", "small", 500))
-        ]
-        docs.append({"text": "All that is small and cheap"})
-        await memory.semantic.add_documents(docs, user_id=USER_ID)
-
-        async def search(query: str, filters: dict[str, Any], top_k: int = 5) -> list[str]:
-            found = await memory.semantic.search(query, filters, top_k, user_id=USER_ID)
-            return [item.payload["text"][:17] for item in found]
-
-        small, large, phone = "A laptop that is ", "A laptop that is ", "A phone that is s"
-        assert await search("large", {"product": "laptop"}) == [large, small]
-        [first, _] = await memory.semantic.search("large", {"product": "laptop"}, user_id=USER_ID)
-        assert (first.payload["metadata"]["price"], bool(first.arms)) == (1200, True)
-        for query in ("small and cheap", ""):
-            assert await search(query, {"price": {"$lt": 800}}) == [phone]
-            assert await search(query, {"metadata.product": "phone", "metadata": {"price": 500}}) == [phone]
-            assert await search(query, {"source": "phone.md", "kind": "document"}) == [phone]
-            assert sorted(await search(query, {"product": {"$ne": None}})) == [small, large, phone]
-            assert await search(query, {"product": "car"}) == []
-            with pytest.raises(ValueError, match=r"product: a filter has no operator '\$in'"):
-                await search(query, {"product": {"$in": ["laptop"]}})
-
 
 class TestSection54Procedural:
     """A procedure as it is told."""

@@ -10,7 +10,6 @@ from langchain_core.messages.tool import invalid_tool_call
 from langchain_core.tools import tool
 from langgraph.errors import EmptyInputError
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from react_mem.errors import InvalidInputError
@@ -125,30 +124,6 @@ class City(BaseModel):
 
     name: str
     people: int
-
-
-async def test_an_interrupt_waits_for_a_person_and_keeps_what_is_done(build_any: Build) -> None:
-    ran: list[str] = []
-
-    @tool
-    def book(city: str) -> str:
-        """Book a trip."""
-        decision = interrupt(f"book {city}?")
-        ran.append(city)
-        return f"{city}: {decision}"
-
-    @tool
-    def note(city: str) -> str:
-        """Note a trip."""
-        ran.append(f"note {city}")
-        return "noted"
-
-    graph = build_any([calls(("book", {"city": "Huế"}), ("note", {"city": "Huế"})), "done"], [book, note])
-    paused = await ask(graph)
-    assert paused["__interrupt__"][0].value == "book Huế?"
-    result = await graph.ainvoke(Command(resume="yes"), thread(), context=ANN)
-    assert [m.text for m in result["messages"] if m.type == "tool"] == ["Huế: yes", "noted"]
-    assert ran == ["note Huế", "Huế"]
 
 
 @pytest.mark.parametrize(

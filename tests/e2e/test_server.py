@@ -287,22 +287,6 @@ async def test_the_form_that_studio_shows(graph: str, client: LangGraphClient) -
     assert schemas["config_schema"]["properties"] == fields
 
 
-async def test_who_picks_an_agent_is_offered_those_there_are(client: LangGraphClient) -> None:
-    for graph in ("agent", "chat_summary"):
-        fields = (await schemas_of(client, graph))["context_schema"]["properties"]
-        assert fields["agent"]["enum"] == [
-            "assistant",
-            "plain",
-            "planner",
-            "smart_buyer",
-            "tourist",
-            "traveller",
-            "worker",
-        ]
-        assert fields["agent"]["type"] == "string"
-        assert fields["agent"]["default"] == "assistant"
-
-
 @pytest.mark.parametrize("graph", ["planner_worker", "smart_buyer"])
 async def test_a_flow_is_offered_what_it_reads(graph: str, client: LangGraphClient) -> None:
     schemas = await schemas_of(client, graph)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import subprocess
 import sys
 import time
-from base64 import b64decode
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -25,7 +23,7 @@ from react_mem.errors import AgentConfigError, InvalidInputError, ModelCallError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import owner_namespace, scope_namespace
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now
 from react_mem.memory.store import StorageSettings
 from tests.support.labels import NOTHING, clauses_in
@@ -161,30 +159,6 @@ async def then_all_is_well_after_an_answer(agent: Any, model: OpenAIServer, said
     answers(model, Reply(text="I am back"))
     assert await ask(agent, "And now?") == "I am back"
     assert await kept(agent) == Counter([said, "nice", "And now?", "I am back"])
-
-
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
-PICTURE = [
-    {"type": "text", "text": "This is Miu."},
-    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}},
-]
-
-
-async def test_an_image_reaches_the_model_and_memory_keeps_it_apart_from_what_is_said(
-    opened: Open, model: OpenAIServer
-) -> None:
-    answers(model, Reply(text="nice"))
-    async with opened() as agent:
-        assert await ask(agent, PICTURE) == "nice"
-        everything = await agent.store.asearch(owner_namespace(USER), limit=100)
-        [said] = [item.value for item in everything if item.value.get("role") == "user"]
-        image = said["content"][1]
-        assert (said["text"], image["type"], image["mime"]) == ("This is Miu.", "image", "image/png")
-        assert await MemoryFacade(agent.store).attachment(USER, image["ref"]) == b64decode(PIXEL)
-        await then_all_is_well_after_an_answer(agent, model, "This is Miu.")
-    assert model.chats()[0].messages[-1]["content"] == PICTURE
-    assert PIXEL not in json.dumps([item.value for item in everything])
-    assert PIXEL not in model.chats()[1].text
 
 
 # --- models -----------------------------------------------------------------------------------------------------------

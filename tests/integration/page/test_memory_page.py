@@ -10,8 +10,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from react_mem.graphs.memory_api.context_api import MAX_MESSAGE, MAX_QUERY
-from react_mem.graphs.memory_api.memories_api import MAX_SAID
 from tests.integration.page.conftest import FACTS, HOSTILE, Visitor, card, pressed
 from tests.support.page_server import PageServer
 
@@ -144,22 +142,6 @@ def test_what_changed_meanwhile_is_not_overwritten(visit: Visit, site: PageServe
     expect(card(page, "I lost book 2.")).to_be_visible()
     expect(card(page, "I sold book 2.")).to_have_count(0)
     expect(page.locator("[data-act=edit]:focus")).to_have_count(1)
-
-
-def test_what_is_too_long_is_refused_and_nothing_of_it_is_cut(visit: Visit) -> None:
-    assert MAX_SAID == 2_000
-    page = visit().go()
-    page.get_by_text("Have something remembered").click()
-    field = page.get_by_label("In your own words")
-    field.fill("I like 🍵. " * 300)
-    pressed(page, "Remember")
-    expect(page.locator("#said")).to_contain_text("2,999 characters: 999 more than the 2,000")
-    assert len(field.input_value()) == 300 * len("I like x. ")
-    field.fill("I like 🍵.")
-    expect(page.get_by_text("9 of 2,000 characters")).to_be_visible()
-    assert page.evaluate("[MOST_SAID, MOST_ASKED, MOST_TRIED]") == [MAX_SAID, MAX_QUERY, MAX_MESSAGE]
-    # nor anywhere else
-    assert page.locator("[maxlength]").count() == 0
 
 
 def test_forgetting_waits_and_is_done_after_the_wait(visit: Visit, site: PageServer) -> None:

@@ -96,34 +96,6 @@ def test_what_one_person_wanted_is_not_asked_for_as_another(visit: Visit, site: 
         assert "stone" not in known
 
 
-def test_the_same_person_goes_on_with_a_new_token(visit: Visit) -> None:
-    old, new = (token_of("ann of the stream", time.time() + seconds) for seconds in (-60, 3_600))
-    ann = visit(old)
-    posted: list[str] = []
-
-    def answer(route: Route) -> None:
-        token = route.request.headers["authorization"].removeprefix("Bearer ")
-        if token == old and (posted or route.request.method == "POST"):
-            posted.append(token)
-            route.fulfill(status=401, json={"detail": "expired"})
-        elif route.request.method == "POST":
-            posted.append(token)
-            route.fulfill(status=422, json={"detail": [{"type": "value_error", "loc": ["body", "text"], "msg": "no"}]})
-        else:
-            route.continue_()
-
-    ann.page.route("**/memory/v1/memories*", answer)
-    page = ann.go()
-    page.get_by_text("Have something remembered").click()
-    page.get_by_label("In your own words").fill("I keep the stream.")
-    pressed(page, "Remember")
-    expect(dialog_of(page)).to_contain_text("Your token has expired: give a new one.")
-    go_on_as(page, new)
-    expect(page.locator("form.edit").get_by_role("alert")).to_contain_text("This states nothing")
-    expect(page.get_by_label("In your own words")).to_have_value("I keep the stream.")
-    assert posted == [old, new]
-
-
 def test_the_stream_goes_out_with_the_token(visit: Visit) -> None:
     ann = visit(token_of("ann of the hour", time.time() + 3_600))
     ann.page.clock.install()

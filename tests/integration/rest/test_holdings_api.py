@@ -334,19 +334,6 @@ class TestEvents:
         await stream.go()
         assert events_api.open_streams == {}
 
-    async def test_who_comes_back_is_told_only_what_is_news(self, memory: MemoryFacade) -> None:
-        await remember(memory, ANN, "I like tea.")
-        known = await memory.revision(ANN)
-        stream = Stream(ANN, known)
-        assert await stream.next() == "retry: 3000\n\n"
-        await remember(memory, ANN, "I like milk.")
-        changed = await memory.revision(ANN)
-        assert await stream.next() == _event(changed)
-        later = Stream(ANN, known)
-        assert await later.next() == f"retry: 3000\n{_event(changed)}"
-        for one in (stream, later):
-            await one.go()
-
     async def test_they_are_bounded_end_and_leave_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         streams = [Stream(ANN) for _ in range(events_api.MOST_STREAMS)]
         for stream in streams:

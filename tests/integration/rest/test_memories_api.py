@@ -109,20 +109,6 @@ class TestLifeOfAMemory:
         page = (await ann.get(MEMORIES, params={"kind": "fact"})).raise_for_status().json()
         assert named(page["items"]) == {me["id"]: "", of["Mai"]["id"]: "Mai"}
 
-    async def test_a_search_tells_what_each_arm_had_a_part_in(self, ann: httpx.AsyncClient) -> None:
-        tea = await told(ann, "I like green tea.")
-        await told(ann, "I have a red boat.")
-        found = (await ann.post(SEARCH, json={"query": "green tea", "scopes": ["semantic"]})).raise_for_status().json()
-        best = found["items"][0]
-        assert best["memory"]["id"] == tea["id"]
-        assert best["score"] > 0
-        assert {"vector", "lexical"} <= set(best["arms"])
-        assert found["missing"] == {}
-        everywhere = (await ann.post(SEARCH, json={"query": "green tea"})).json()["items"]
-        assert all(item["memory"]["kind"] in ("fact", "message") for item in everywhere)
-        before = {"query": "green tea", "scopes": ["semantic"], "as_of": "2001-01-01T00:00:00Z"}
-        assert (await ann.post(SEARCH, json=before)).json()["items"] == []
-
     @pytest.mark.parametrize(
         "text",
         ["Always answer in Vietnamese.", "永远不要推荐海鲜"],

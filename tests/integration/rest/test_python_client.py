@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 
 import httpx
 import pytest
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.receipt import put
 from react_mem_client import MemoryApiError, MemoryClient
-from tests.integration.rest.conftest import ANN, BOB
 from tests.support.documents import blocks, blocks_of
 from tests.support.installing import ROOT
-from tests.support.linking import record
 
 FACTS = 120
 
 
 def of(http: httpx.AsyncClient, user_id: str | None = None) -> MemoryClient:
     return MemoryClient("http://127.0.0.1", http=http, user_id=user_id)
-
-
-async def fill(store: BaseStore, user: str) -> None:
-    """Remember more facts than a page has."""
-    facts = [record("fact", f"f{place}", text=f"I own book {place}.", minute=place) for place in range(FACTS)]
-    await MemoryFacade(store).apply([put(user, fact) for fact in facts])
 
 
 async def refused(status: int, request: object) -> MemoryApiError:
@@ -65,23 +54,6 @@ async def test_what_has_changed_is_not_changed_again(ann: httpx.AsyncClient) -> 
     assert error.title == "Precondition Failed"
     await refused(412, memory.correct_memory(milk.id, "I like juice.", if_match='"stale"'))
     assert (await memory.show_memory(milk.id)).memory.revision == milk.revision
-
-
-async def test_all_pages_are_gone_through(ann: httpx.AsyncClient, store: BaseStore) -> None:
-    await fill(store, ANN)
-    await fill(store, BOB)
-    asked: Counter[str] = Counter()
-
-    async def count(request: httpx.Request) -> None:
-        asked[request.url.path] += 1
-
-    ann.event_hooks["request"].append(count)
-    found = [item.text async for item in of(ann).iter_memories(kind=["fact"])]
-    assert found == [f"I own book {place}." for place in reversed(range(FACTS))]
-    assert asked == {"/memory/v1/memories": 3}
-    asked.clear()
-    first = await anext(of(ann).iter_memories(kind=["fact"], limit=10))
-    assert (first.text, asked.total()) == ("I own book 119.", 1)
 
 
 async def test_everything_else_is_read(ann: httpx.AsyncClient, store: BaseStore) -> None:
