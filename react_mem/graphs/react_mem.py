@@ -22,10 +22,11 @@ class _RememberingGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         """Stream a run, memory's supersteps beyond the limit: one for each round of tools, and two for the turn."""
-        limit = (config or {}).get("recursion_limit", MOST_SUPERSTEPS)
-        if config is not None and 1 <= limit < MOST_SUPERSTEPS:
+        # a caller may have bound it to the graph
+        limit = {**(self.config or {}), **(config or {})}.get("recursion_limit", MOST_SUPERSTEPS)
+        if 1 <= limit < MOST_SUPERSTEPS:
             rounds, rest = divmod(limit - 1, 2)
-            config = {**config, "recursion_limit": 3 + 3 * rounds + rest}
+            config = {**(config or {}), "recursion_limit": 3 + 3 * rounds + rest}
         return super().astream(input, config, **options)
 
 

@@ -177,16 +177,18 @@ async def test_a_tool_that_the_provider_runs_is_only_told_to_the_model(build_any
 # --- limits and stops -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["ainvoke", "astream_events", "served"])
+@pytest.mark.parametrize("mode", ["ainvoke", "astream_events", "served", "bound"])
 @pytest.mark.parametrize("limit", [2, 6, 9, 25])
 async def test_a_limit_of_the_caller_means_the_same_under_both_managers(limit: int, mode: str) -> None:
     def of(manager: str, rounds: int) -> Any:
         graph = build_manager(manager, [*[LOOK] * rounds, "sunny"], [weather], store=memory_store())
+        if mode == "bound":
+            return graph.with_config(recursion_limit=limit)
         # a server copies the graph for each run
         return guard_clients(graph).copy() if mode == "served" else graph
 
     async def answers(graph: Any) -> bool:
-        config = {**thread(), "recursion_limit": limit}
+        config = thread() if mode == "bound" else {**thread(), "recursion_limit": limit}
         given = {"messages": [("user", "How is it?")]}
         try:
             if mode != "astream_events":
