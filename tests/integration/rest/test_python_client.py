@@ -12,6 +12,7 @@ from react_mem_client import MemoryApiError, MemoryClient
 from tests.support.documents import blocks, blocks_of
 from tests.support.installing import ROOT
 
+
 def of(http: httpx.AsyncClient, user_id: str | None = None) -> MemoryClient:
     return MemoryClient("http://127.0.0.1", http=http, user_id=user_id)
 
