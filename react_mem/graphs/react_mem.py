@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -23,7 +23,8 @@ class _RememberingGraph(CompiledStateGraph[Any, Any, Any, Any]):
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         """Stream a run, memory's supersteps beyond the limit: one for each round of tools, and two for the turn."""
         # a caller may have bound it to the graph
-        limit = {**(self.config or {}), **(config or {})}.get("recursion_limit", MOST_SUPERSTEPS)
+        bound: Mapping[str, Any] = {**(self.config or {}), **(config or {})}
+        limit = bound.get("recursion_limit", MOST_SUPERSTEPS)
         if 1 <= limit < MOST_SUPERSTEPS:
             rounds, rest = divmod(limit - 1, 2)
             config = {**(config or {}), "recursion_limit": 3 + 3 * rounds + rest}
