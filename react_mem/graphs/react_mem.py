@@ -11,9 +11,8 @@ from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import Unpack
 
 from react_mem.agents.resolve import MOST_SUPERSTEPS, CompileOptions, ResolvedAgent
-from react_mem.graphs.act import after_tools, make_act
 from react_mem.graphs.memory_nodes import MemoryNodes, MemState
-from react_mem.graphs.reason import after_reason
+from react_mem.graphs.reason import after_reason, after_tools, make_act
 from react_mem.graphs.schemas import Schemas, compile_graph
 
 
