@@ -25,8 +25,8 @@ from benchmarks.locomo.dataset import Conversation, Session, Turn
 from benchmarks.locomo.embedding import SharedEmbeddings
 from benchmarks.locomo.metrics import LIMIT, Prompt
 from benchmarks.measures import unit
-from react_mem.memory.context import MAX_PARTNER_CHARS, Frame, Window, assemble, count_tokens, flat
-from react_mem.memory.context.found_memory import said_and_shown
+from react_mem.memory.context import Frame, Window, assemble, count_tokens, flat
+from react_mem.memory.context.found_memory import MAX_PARTNER_CHARS, said_and_shown
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.budget import ASSUMED_WINDOW
 from react_mem.memory.merging.transcript import message_record_id

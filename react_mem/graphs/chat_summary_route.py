@@ -84,12 +84,7 @@ router = APIRouter(tags=["Chat summary"], route_class=BoundedRoute)
 
 
 class ChatSummaryBody(ChatSummaryRequest):
-    """A conversation to sum up, whose it is and as which agent.
-
-    Args:
-        user_id: The owner of the profile that is merged in.
-        agent: The agent whose model and policy are used.
-    """
+    """A conversation to sum up, whose it is and as which agent."""
 
     user_id: OwnerId | None = Field(
         None, description="Whose profile is merged in. Ignored where the server authenticates users: then it is theirs."
@@ -120,41 +115,6 @@ async def loaded_for(agent: str, load: Callable[[str], _Loaded]) -> _Loaded:
         raise HTTPException(503, f"the agent {agent!r} cannot run: {for_clients(error)}") from None
 
 
-_EXAMPLES: dict[str, Any] = {
-    "first": {
-        "summary": "The first message after an advertisement",
-        "value": {
-            "conversation_id": "3f6c1f0e-8c1f-4c55-9d0a-5b0f2a0c9e11",
-            "user_input": "Is the second one still available?",
-            "ad_content": "Kettles: 1. blue, 30 euros. 2. red, 35 euros.",
-        },
-    },
-    "next": {
-        "summary": "Một tin nhắn tiếp theo, với tóm tắt trước đó",
-        "value": {
-            "conversation_id": "3f6c1f0e-8c1f-4c55-9d0a-5b0f2a0c9e11",
-            "user_input": "vậy lấy cho chị 2 cái nhé",
-            "recent_messages": [
-                {"role": "user", "content": "ấm đỏ còn không em?"},
-                {"role": "assistant", "content": "Dạ ấm đỏ 350.000đ còn hàng ạ."},
-            ],
-            "previous_summary": "[Khách hàng] tên: Lan; xưng hô: chị\nChị hỏi mua ấm đun nước.",
-        },
-    },
-}
-_ANSWER: dict[str, Any] = {
-    "sum_history": "[Khách hàng] tên: Lan; xưng hô: chị\nChị muốn mua 2 ấm đỏ, 350.000đ một cái. Còn hàng.",
-    "full_question": "Vậy lấy cho chị 2 cái ấm đỏ giá 350.000đ nhé.",
-    "language": "vi",
-    "usage": {
-        "input_tokens": 912,
-        "output_tokens": 64,
-        "total_tokens": 976,
-        "input_token_details": {"cache_read": 768},
-    },
-}
-
-
 def _problem(description: str) -> dict[str, Any]:
     return {"model": ErrorAnswer, "description": description}
 
@@ -167,9 +127,7 @@ def _problem(description: str) -> dict[str, Any]:
     # what it had to do without is left out where it is whole
     response_model_exclude_defaults=True,
     response_description="The state of the conversation.",
-    openapi_extra={"requestBody": {"content": {"application/json": {"examples": _EXAMPLES}}}},
     responses={
-        200: {"content": {"application/json": {"example": _ANSWER}}},
         401: _problem("Where the server authenticates users: nobody is authenticated."),
         413: _problem(f"The request is longer than {MAX_BODY_BYTES:,} bytes."),
         429: _problem("The user has used up a quota of the day; `Retry-After` says when it is free again."),

@@ -13,8 +13,7 @@ from typing_extensions import Unpack
 
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import CompileOptions, ResolvedAgent
-from react_mem.graphs.act import after_tools, make_act
-from react_mem.graphs.reason import Reason, after_reason, is_empty, require_input
+from react_mem.graphs.reason import Reason, after_reason, after_tools, is_empty, make_act, require_input
 from react_mem.graphs.schemas import AgentState, Schemas, compile_graph
 from react_mem.graphs.switching import Switching, SwitchState
 from react_mem.memory.runtime import Metering

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -11,9 +11,8 @@ from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import Unpack
 
 from react_mem.agents.resolve import MOST_SUPERSTEPS, CompileOptions, ResolvedAgent
-from react_mem.graphs.act import after_tools, make_act
 from react_mem.graphs.memory_nodes import MemoryNodes, MemState
-from react_mem.graphs.reason import after_reason
+from react_mem.graphs.reason import after_reason, after_tools, make_act
 from react_mem.graphs.schemas import Schemas, compile_graph
 
 
@@ -22,10 +21,12 @@ class _RememberingGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         """Stream a run, memory's supersteps beyond the limit: one for each round of tools, and two for the turn."""
-        limit = (config or {}).get("recursion_limit", MOST_SUPERSTEPS)
-        if config is not None and 1 <= limit < MOST_SUPERSTEPS:
+        # a caller may have bound it to the graph
+        bound: Mapping[str, Any] = {**(self.config or {}), **(config or {})}
+        limit = bound.get("recursion_limit", MOST_SUPERSTEPS)
+        if 1 <= limit < MOST_SUPERSTEPS:
             rounds, rest = divmod(limit - 1, 2)
-            config = {**config, "recursion_limit": 3 + 3 * rounds + rest}
+            config = {**(config or {}), "recursion_limit": 3 + 3 * rounds + rest}
         return super().astream(input, config, **options)
 
 

@@ -1,12 +1,15 @@
-"""The `reason` node, the same for every manager: call the model, read its answer, and stop loops."""
+"""The nodes of the loop, the same for every manager: `reason` calls the model, reads its answer and stops loops, `act`
+runs one tool call, whose error is an observation and no crash.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from itertools import takewhile
+from dataclasses import replace
+from itertools import islice, takewhile
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -14,8 +17,10 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.runnables import Runnable, ensure_config
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
+from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt.tool_node import TOOL_CALL_ERROR_TEMPLATE, ToolCallRequest
 from langgraph.runtime import Runtime
-from langgraph.types import Send
+from langgraph.types import Command, Send
 
 from react_mem.agents.context import AgentContext
 from react_mem.agents.models import name_of
@@ -24,8 +29,9 @@ from react_mem.errors import InvalidInputError, ToolConfigError
 from react_mem.graphs import events
 from react_mem.graphs.model_call import Bind, ModelCall, StructuredOutput
 from react_mem.graphs.schemas import AgentState, current_turn, model_calls, pending_tool_calls
+from react_mem.graphs.switching import from_ahead, measured, messages_in
 from react_mem.memory import telemetry
-from react_mem.memory.context import NOTICE, as_said, paired_calls, with_call_ids
+from react_mem.memory.context import NOTICE, as_said, paired_calls, with_call_ids, without_secrets
 from react_mem.memory.records import storable
 from react_mem.memory.runtime import Metering, capabilities_of, note_thread
 from react_mem.memory.turns import cause_of, identify
@@ -263,3 +269,63 @@ def _stopped(response: AIMessage, messages: Sequence[AnyMessage], text: str) -> 
     # said by us, not by the model: it is not part of the dialogue to remember
     marks = {NOTICE: True}
     return AIMessage(text.strip(), name=response.name, additional_kwargs=marks, usage_metadata=response.usage_metadata)
+
+
+MAX_ERROR_CHARS = 4_000
+"""Of the text of a tool's exception: what went wrong, not all that it was handed."""
+
+
+def make_act(tools: Sequence[BaseTool]) -> ToolNode:
+    """Return the node that runs tools."""
+
+    async def observe(request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
+        ready = from_ahead(request)
+        if ready is not None:
+            _tell(request, [ready])
+            return ready
+        result = await measured(request, execute)
+        _tell(request, messages_in(result))
+        return _on_the_way(result)
+
+    def failed(error: Exception) -> str:
+        return TOOL_CALL_ERROR_TEMPLATE.format(error=without_secrets(repr(error)[:MAX_ERROR_CHARS]))
+
+    return ToolNode(tools, name="act", handle_tool_errors=failed, awrap_tool_call=observe)
+
+
+def _on_the_way(result: Any) -> Any:
+    """Return a result without a jump to the model, which is called next anyway and would be called twice."""
+    if isinstance(result, list):
+        return [_on_the_way(part) for part in result]
+    jumps = isinstance(result, Command) and result.goto == "reason" and result.graph is None
+    return replace(result, goto=()) if jumps else result
+
+
+def _tell(request: ToolCallRequest, messages: Sequence[ToolMessage]) -> None:
+    for message in messages:
+        events.tell(
+            request.runtime.stream_writer,
+            "observation",
+            id=message.tool_call_id,
+            name=message.name or request.tool_call["name"],
+            content=message.text,
+            error=message.status == "error",
+        )
+
+
+def after_tools(agent: ResolvedAgent, end: str) -> Callable[[AgentState], str]:
+    """Return the edge behind the tools: to the model, or to `end` once the turn is answered.
+
+    It is when all tools of the last call are `return_direct`, or the model filled the agent's schema beside its calls.
+    """
+    direct = {tool.name for tool in agent.tools if tool.return_direct}
+
+    def route(state: AgentState) -> str:
+        # each answer of the model sets or clears it, where the agent has a schema
+        if agent.response_format is not None and state.get("structured_response") is not None:
+            return end
+        answers = (message for message in reversed(current_turn(state["messages"])) if isinstance(message, AIMessage))
+        called = {call["name"] for message in islice(answers, 1) for call in message.tool_calls}
+        return end if called and called <= direct else "reason"
+
+    return route

@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from react_mem.graphs.model_call import latency_of
 from react_mem.graphs.schemas import current_turn
 from react_mem.memory import MemoryPolicy, telemetry
-from react_mem.memory.context import count_tokens, flat, is_users, squeezed_text, text_of
+from react_mem.memory.context import count_tokens, flat, is_step, is_users, squeezed_text, text_of
 from react_mem.memory.language import normalise
 from react_mem.prompts import load_prompt
 from react_mem.tools.plain_tools import compress_working_memory
@@ -29,7 +29,7 @@ from react_mem.tools.plain_tools import compress_working_memory
 
 _LEVELS = (240, 80, 0)
 """Characters of a result's beginning that are kept: as much as fits. 240 characters hold the whole result of most
-calls: a sum, a date, a status. Where they fit, what speaks of the goal is kept too.
+calls: a sum, a date, a status.
 """
 
 _MIN_CALL_CHARS = 80
@@ -83,8 +83,8 @@ def digest(goal: str, steps: Sequence[LoggedStep], count: int, max_chars: int) -
     Goal: Sum up
     1. add({"a": 1}) -> 3
     """
-    aim, later = _terms(goal), _used_later(steps)
-    notes = [_note(steps, place, later[place], aim) for place in range(count)]
+    later = _used_later(steps)
+    notes = [_note(steps, place, later[place]) for place in range(count)]
     title = f"Goal: {_begin(flat(goal), _GOAL_CHARS)}"
     for head in _LEVELS:
         lines = [note(head) for note in notes]
@@ -106,16 +106,14 @@ def _used_later(steps: Sequence[LoggedStep]) -> list[frozenset[str]]:
     return found[::-1]
 
 
-def _note(
-    steps: Sequence[LoggedStep], place: int, later: frozenset[str], aim: frozenset[str]
-) -> Callable[[int], tuple[str, bool]]:
+def _note(steps: Sequence[LoggedStep], place: int, later: frozenset[str]) -> Callable[[int], tuple[str, bool]]:
     """Return the function that writes a step in a line, with so much of its beginning, and says if it left any out."""
     step = steps[place]
     # calls that were made at once share their thought
     shared = place and steps[place - 1]["thought"] == step["thought"]
-    thought = _excerpt("" if shared else step["thought"], later, aim)
-    call = _excerpt(f"{step['action']}({_arguments(step)})", later, aim)
-    result = _excerpt(step["error"] or step["observation"], later, aim)
+    thought = _excerpt("" if shared else step["thought"], later)
+    call = _excerpt(f"{step['action']}({_arguments(step)})", later)
+    result = _excerpt(step["error"] or step["observation"], later)
 
     def line(head: int) -> tuple[str, bool]:
         (thinks, *cuts), (calls, cut) = thought(head), call(max(head, _MIN_CALL_CHARS))
@@ -128,8 +126,8 @@ def _note(
     return line
 
 
-def _excerpt(text: str, later: frozenset[str], aim: frozenset[str]) -> Callable[[int], tuple[str, bool]]:
-    """Return the function from a length to a text's beginning and relevant pieces, and true if anything is left out."""
+def _excerpt(text: str, later: frozenset[str]) -> Callable[[int], tuple[str, bool]]:
+    """Return the function from a length to a text's beginning and the pieces used later, and true if more is left."""
     whole = flat(text)
     pieces = [flat(piece) for sentence in _SENTENCE_END.split(text.strip()) for piece in _PIECE.findall(sentence)]
     places: dict[str, list[int]] = {}
@@ -138,12 +136,11 @@ def _excerpt(text: str, later: frozenset[str], aim: frozenset[str]) -> Callable[
             places.setdefault(term, []).append(place)
     telling = {term: found for term, found in places.items() if len(found) <= _RARE or not term.isalpha()}
     used = _holding(telling, later)
-    near = {place for term, found in telling.items() if term in aim and term.isalpha() for place in found}
 
     def excerpt(head: int) -> tuple[str, bool]:
         if len(whole) <= head:
             return whole, False
-        kept = used | near if head == _LEVELS[0] else set(used)
+        kept = set(used)
         length = 0
         for place, piece in enumerate(pieces):
             length += len(piece) + 1
@@ -283,7 +280,7 @@ def with_compressed_steps(
     )
     if compressed is None or raw is None:
         return list(messages)
-    rest = [message for message in messages[asked + 1 : raw] if not _is_step(message)]
+    rest = [message for message in messages[asked + 1 : raw] if not is_step(message)]
     return [
         *messages[:asked],
         with_note(messages[asked], squeezed_text(compressed["text"], max_tokens)),
@@ -296,7 +293,7 @@ def _rounds(turn: Sequence[AnyMessage]) -> list[_Round]:
     rounds: list[_Round] = []
     start = 0
     for place, message in enumerate(turn):
-        if not (isinstance(message, AIMessage) and _is_step(message)):
+        if not (isinstance(message, AIMessage) and is_step(message)):
             continue
         # there are servers that begin again with `call_0` in every answer: only what follows at once belongs to it
         following = takewhile(lambda m: isinstance(m, ToolMessage), turn[place + 1 :])
@@ -341,12 +338,6 @@ def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None,
     shown = count_tokens(compressed["text"]) if compressed else 0
     shown += sum(round_.tokens for round_ in rounds if round_.start >= done)
     return shown > most
-
-
-def _is_step(message: BaseMessage) -> bool:
-    if isinstance(message, AIMessage):
-        return bool(message.tool_calls or message.invalid_tool_calls)
-    return isinstance(message, ToolMessage)
 
 
 def with_note(asked: BaseMessage, notes: str) -> BaseMessage:

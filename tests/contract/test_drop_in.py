@@ -19,8 +19,6 @@ from typing_extensions import TypedDict
 import react_mem.agents.resolve
 from react_mem.agents import open_agent
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.context import AgentContext
-from react_mem.agents.resolve import MOST_SUPERSTEPS, build_agent, resolve_agent
 from react_mem.errors import StateSchemaError
 from react_mem.graphs.client_errors import guard_clients
 from tests.contract.conftest import INLINE, Build, build_manager, memory_store
@@ -40,16 +38,6 @@ async def test_answers_and_traces_carry_the_agents_name(build_any: Build) -> Non
     question = {"messages": [("user", "hello")]}
     parts = [meta async for _, meta in graph.astream(question, thread("2"), context=ANN, stream_mode="messages")]
     assert {meta["lc_agent_name"] for meta in parts} == {"forecaster"}
-
-
-async def test_without_a_name_answers_have_none(build_any: Build) -> None:
-    assert (await ask(build_any(["hi"])))["messages"][-1].name is None
-
-
-async def test_what_the_runtime_says_carries_the_name_too(build: Build) -> None:
-    result = await ask(build([LOOK], [weather], name="forecaster", max_iterations=2))
-    assert "stopped after 2 steps" in result["messages"][-1].text
-    assert result["messages"][-1].name == "forecaster"
 
 
 # --- fields of the state ----------------------------------------------------------------------------------------------
@@ -84,13 +72,6 @@ async def test_own_fields_go_in_reach_the_tools_are_kept_and_come_out(build_any:
     assert not {"kept", "hidden"} & seen.keys()
     later = await graph.ainvoke({"messages": [("user", "more")], "notes": ["b"]}, thread(), context=ANN)
     assert (later["city"], later["notes"]) == ("Huế", ["a", "b"])
-
-
-async def test_values_of_a_stream_show_own_fields_and_nothing_of_the_managers(build: Build) -> None:
-    graph = build(["hi"], state_schema=Trip)
-    given = {"messages": [("user", "hi")], "city": "Huế", "notes": []}
-    values = [value async for value in graph.astream(given, thread(), context=ANN, stream_mode="values")]
-    assert set(values[-1]) == {"messages", "city", "notes"}
 
 
 @pytest.mark.parametrize("manager", ["react", "react_mem"])
@@ -131,30 +112,6 @@ async def test_tools_see_a_context_of_the_callers_own(build_any: Build) -> None:
     assert shape(result)[2] == ("tool", "ann at window")
 
 
-async def test_memory_knows_the_user_of_such_a_context() -> None:
-    graph = build_manager("react_mem", ["noted", "Miu"], context_schema=Desk)
-    await ask(graph, "My cat is called Miu.", context=Desk("ann", "window"))
-    assert [item.key async for item in _items(graph, "ann")]
-    assert not [item.key async for item in _items(graph, "window")]
-
-
-async def _items(graph: Any, user: str) -> Any:
-    for namespace in await graph.store.alist_namespaces():
-        if user in namespace:
-            for item in await graph.store.asearch(namespace):
-                yield item
-
-
-async def test_a_context_that_extends_ours_keeps_its_settings(build: Build) -> None:
-    class Mine(AgentContext):
-        desk: str = "window"
-
-    model = ScriptedModel(script=["hi"])
-    graph = build(model, context_schema=Mine, overridable=["system_prompt"])
-    await ask(graph, context={**ANN, "system_prompt": "Be brief."})
-    assert model.prompts[0][0].text.startswith("Be brief.")
-
-
 # --- the prompt and the model -----------------------------------------------------------------------------------------
 
 BLOCKS = [
@@ -186,22 +143,6 @@ async def test_what_is_remembered_comes_behind_the_blocks() -> None:
     assert "Miu" in remembered["text"]
 
 
-async def test_a_system_message_of_text_stays_one_text() -> None:
-    model = ScriptedModel(script=["noted", "Miu"])
-    graph = build_manager("react_mem", model, system_prompt=SystemMessage("You help.", id="sys"))
-    await ask(graph, "My cat is called Miu.")
-    await ask(graph, "What is my cat called?", name="2")
-    assert model.prompts[1][0].content.startswith("You help.\n\n")
-    assert "Miu" in model.prompts[1][0].content
-    assert model.prompts[1][0].id == "sys"
-
-
-async def test_without_instructions_there_is_no_system_message(build: Build) -> None:
-    model = ScriptedModel(script=["hi"])
-    await ask(build(model, system_prompt=""))
-    assert [m.type for m in model.prompts[0]] == ["human"]
-
-
 async def test_the_context_chooses_model_and_prompt_turn_by_turn(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     others = {name: ScriptedModel(script=[f"{name} here"]) for name in ("one", "two")}
     loaded: list[str] = []
@@ -222,25 +163,7 @@ async def test_the_context_chooses_model_and_prompt_turn_by_turn(build: Build, m
     assert others["two"].prompts[0][0].text.startswith("For openai:two.")
 
 
-@pytest.mark.parametrize("manager", ["react", "react_mem"])
-async def test_without_a_store_the_model_is_told_what_the_caller_says_and_nothing_else(manager: str) -> None:
-    model = ScriptedModel(script=["hi"])
-    config = AgentConfig(name="tester", manager=manager, memory=INLINE)
-    agent = resolve_agent(config, model=model, system_prompt="You help.")
-    await build_agent(agent).ainvoke({"messages": [("user", "hello")]})
-    assert [message.content for message in model.prompts[0]] == ["You help.", "hello"]
-
-
 # --- tools in every form ----------------------------------------------------------------------------------------------
-
-
-async def test_a_function_is_a_tool(build_any: Build) -> None:
-    def area(width: int, height: int) -> int:
-        """Compute an area."""
-        return width * height
-
-    result = await ask(build_any([calls(("area", {"width": 2, "height": 3})), "six"], [area]))
-    assert shape(result)[2] == ("tool", "6")
 
 
 async def test_a_tool_that_the_provider_runs_is_only_told_to_the_model(build_any: Build) -> None:
@@ -254,26 +177,18 @@ async def test_a_tool_that_the_provider_runs_is_only_told_to_the_model(build_any
 # --- limits and stops -------------------------------------------------------------------------------------------------
 
 
-async def test_a_tool_sees_a_limit_of_steps_that_does_not_end_the_turn(build_any: Build) -> None:
-    @tool
-    def limit(runtime: ToolRuntime) -> str:
-        """Tell the limit."""
-        return str(runtime.config["recursion_limit"])
-
-    result = await ask(build_any([calls(("limit", {})), "ok"], [limit]))
-    assert shape(result)[2] == ("tool", str(MOST_SUPERSTEPS))
-
-
-@pytest.mark.parametrize("mode", ["ainvoke", "astream_events", "served"])
-@pytest.mark.parametrize("limit", [2, 3, 6, 9, 12, 25])
+@pytest.mark.parametrize("mode", ["ainvoke", "astream_events", "served", "bound"])
+@pytest.mark.parametrize("limit", [2, 6, 9, 25])
 async def test_a_limit_of_the_caller_means_the_same_under_both_managers(limit: int, mode: str) -> None:
     def of(manager: str, rounds: int) -> Any:
         graph = build_manager(manager, [*[LOOK] * rounds, "sunny"], [weather], store=memory_store())
+        if mode == "bound":
+            return graph.with_config(recursion_limit=limit)
         # a server copies the graph for each run
         return guard_clients(graph).copy() if mode == "served" else graph
 
     async def answers(graph: Any) -> bool:
-        config = {**thread(), "recursion_limit": limit}
+        config = thread() if mode == "bound" else {**thread(), "recursion_limit": limit}
         given = {"messages": [("user", "How is it?")]}
         try:
             if mode != "astream_events":
@@ -285,16 +200,9 @@ async def test_a_limit_of_the_caller_means_the_same_under_both_managers(limit: i
             return False
         return True
 
-    answered = [[await answers(of(manager, rounds)) for rounds in range(0, 9, 2)] for manager in ("react", "react_mem")]
+    answered = [[await answers(of(manager, rounds)) for rounds in (0, 2, 4, 8)] for manager in ("react", "react_mem")]
     assert answered[0] == answered[1]
     assert answered[0] == sorted(answered[0], reverse=True)
-
-
-async def test_a_run_waits_before_the_tools_and_goes_on(build_any: Build) -> None:
-    graph = build_any([LOOK, "sunny"], [weather], interrupt_before=["act"])
-    assert shape(await ask(graph))[-1] == ("ai", "")
-    assert len((await graph.aget_state(thread())).next) == 1
-    assert shape(await graph.ainvoke(None, thread(), context=ANN))[-1] == ("ai", "sunny")
 
 
 async def test_what_the_model_wanted_can_be_changed_before_it_runs(build_any: Build) -> None:
@@ -325,19 +233,6 @@ async def test_a_stream_of_events_shows_each_tool_call_apart(build_any: Build) -
         assert call.completed
         assert call.error is None
     assert deltas == {"count": [0, 1], "weather": []}
-
-
-async def test_a_tool_that_fails_is_shown_with_its_error(build: Build) -> None:
-    @tool
-    def fails() -> str:
-        """Fail."""
-        raise RuntimeError("no station")
-
-    graph = build([calls(("fails", {})), "sorry"], [fails])
-    run = await graph.astream_events({"messages": [("user", "go")]}, thread(), context=ANN, version="v3")
-    errors = [call.error async for call in run.tool_calls if [d async for d in call.output_deltas] == []]
-    assert len(errors) == 1
-    assert "no station" in errors[0]
 
 
 async def test_an_agent_that_a_tool_calls_is_shown_by_its_name(build_any: Build) -> None:

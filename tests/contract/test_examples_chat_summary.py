@@ -154,40 +154,6 @@ async def test_the_first_call_answers_an_advertisement(language: str, openai_ser
     assert shown(request, "messages") == shown(request, "summary_so_far") == []
 
 
-async def test_the_next_call_updates_the_summary(openai_server: OpenAIServer) -> None:
-    ad_content, user_input, said = ADVERTISED["vi"]
-    newer = {
-        "language": "vi",
-        "summary": f"{said['summary']} Shop báo ấm đỏ còn hàng. Ấm đỏ 350.000đ còn hàng không? Chị lấy 2 ấm đỏ.",
-        "full_question": "Lấy cho chị 2 cái ấm đỏ giá 350.000đ nhé.",
-    }
-    openai_server.add(reply(said), reply(newer))
-    first = await chat_summary({"user_input": user_input, "ad_content": ad_content, "conversation_id": "c-1"})
-    answer = await chat_summary(
-        {
-            "user_input": "vậy lấy cho chị 2 cái nhé",
-            "ad_content": ad_content,
-            "recent_messages": f"khách: {user_input}\nshop: Dạ còn ạ.",
-            "previous_summary": first["sum_history"],
-            "conversation_id": "c-1",
-        }
-    )
-    told = answer["sum_history"].splitlines()
-    assert told[0] == CUSTOMER["vi"]
-    assert told[1].count("còn hàng không") == 1
-    assert told[1].endswith("Shop báo ấm đỏ còn hàng. Chị lấy 2 ấm đỏ.")
-    asked = openai_server.chats()[1]
-    assert shown(asked, "summary_so_far") == [{"content": said["summary"]}]
-    assert [row["name"] for row in shown(asked, "messages")] == ["khách", "shop"]
-
-
-async def test_where_there_is_no_customer_the_summary_stands_alone(openai_server: OpenAIServer) -> None:
-    said = ADVERTISED["en"][2]
-    openai_server.add(reply(said))
-    answer = await chat_summary({"user_input": "hello", "recent_messages": None, "conversation_id": "c-2"}, app)
-    assert answer["sum_history"] == said["summary"]
-
-
 async def test_the_graph_takes_the_same_call(openai_server: OpenAIServer) -> None:
     said = ADVERTISED["vi"][2]
     openai_server.add(reply(said), repeat=True)

@@ -135,17 +135,6 @@ async def test_an_invocation_from_its_context_to_the_end_of_the_conversation(
     assert "I am vegetarian." in prompt
 
 
-async def test_the_kind_of_task_is_that_of_the_skill_that_the_steps_follow() -> None:
-    store, model = memory_store(), ScriptedModel(script=SCRIPT)
-    memory = MemoryFacade(store)
-    sop = [{"tool": one.name, "action": "as always"} for one in TOOLS]
-    skill = {"use_when": "Book a table in a city", "task_type": "booking", "tool_sops": sop}
-    await memory.procedural.add_skill(skill, user_id="ann")
-    await ask(build_agent(manager(model, "inline"), store=store, checkpointer=InMemorySaver()), REQUEST)
-    assert [len(trace) for trace in await memory.experience.get_successful_traces("booking", user_id="ann")] == [3]
-    assert await memory.experience.get_successful_traces("shopping", user_id="ann") == []
-
-
 @pytest.mark.parametrize("kind", ["react_mem", "middleware"])
 async def test_feedback_on_an_answer_reaches_what_stood_in_its_prompt(kind: str) -> None:
     store = memory_store()

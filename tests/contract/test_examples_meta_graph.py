@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,16 +11,14 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.links import LinkKind
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.concepts import Alias, Concept, Knowledge, Reference
-from react_mem.memory.model.kinds import KINDS, TASK_STEP
+from react_mem.memory.model.kinds import TASK_STEP
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.states import Skill, StepExperience
 from react_mem.memory.reflect.tasks.planning import parse
 from react_mem.memory.reflect.tasks.task_store import TaskKeeper
-from react_mem.memory.retrieval.graph_reading import to_json
 from react_mem.memory.scopes.state import StateMemoryStore
 
 AT = datetime(2024, 10, 1, 12, 34, 56, tzinfo=UTC)
@@ -143,18 +140,3 @@ async def test_the_edges_of_the_example_are_there_each_for_its_reason(memory: Me
     } <= found
     around = await memory.graph.expand("ann", {C13.id: 1.0})
     assert {S1, S2, "e5", "taste", "rs"} <= {node.id for node in around.nodes}
-
-
-async def test_every_type_of_node_and_edge_leaves_for_other_programs(memory: MemoryFacade) -> None:
-    graph = await memory.graph.whole("ann")
-    types = {kind.name for kind in KINDS.values() if kind.node} - {"document"}
-    read = json.loads(to_json(graph))
-    assert {node["type"] for node in read["nodes"]} == types
-    assert set(NAMES.values()) <= {node["name"] for node in read["nodes"]}
-    assert {link["kind"] for link in read["links"]} == set(LinkKind)
-    named = {node["id"]: node for node in read["nodes"]}
-    assert named["e5"]["metadata"]["created_at"] == "2024-10-01T12:36:56.000000+00:00"
-    # what a step is called says what it is, so that two tasks have no steps of one name
-    steps = [node["name"] for node in read["nodes"] if node["type"] == "task_step"]
-    assert sorted(steps) == sorted([NAMES["s1"], NAMES["s2"], "Draw the house"])
-    assert {node.content for node in graph.nodes if node.type == "task_step"} == set(steps)

@@ -14,9 +14,8 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 import react_mem
-from react_mem.agents.config import AgentConfig, load_agent_config, load_agent_config_file
+from react_mem.agents.config import AgentConfig, load_agent_config_file
 from react_mem.memory import IMemory, Memory, MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, StorageSettings
-from react_mem.memory.adapters.vectorstore import VectorIndexSettings
 from react_mem.memory.model.external import AUTHORS
 
 
@@ -126,30 +125,10 @@ def test_a_strategys_parameters_are_keys_of_the_memory(parameters: dict[str, Any
             assert getattr(MemoryPolicy(), name) == value
 
 
-def test_search_engines_stand_in_the_topic_too(tmp_path: Path) -> None:
-    web = {"enabled": True, "search_engines": ["google"], "max_results": 3, "slm_model": "auto"}
-    memory = in_a_file(tmp_path, memory={"web": web}).memory
-    assert memory.web.engines == ("google",)
-    assert memory.web.slm_model == "auto"
-
-
 def test_an_agent_names_its_embedding_model(tmp_path: Path) -> None:
     name = "huggingface:sentence-transformers/all-MiniLM-L6-v2"
     config = in_a_file(tmp_path, embedding_model=name, models={"chat": "extractive"})
     assert (config.models.embedding, config.models.chat) == (name, "extractive")
-
-
-def test_a_vector_databases_connection_and_indexing_in_one_mapping() -> None:
-    settings = StorageSettings(vector_db_config={"url": "postgresql://ann:s3cret@host/db", "pool_max": 20})
-    assert settings.database_url is not None
-    assert settings.database_url.get_secret_value() == "postgresql://ann:s3cret@host/db"
-    assert (settings.pool_max, settings.vector_store) == (20, None)
-
-    milvus = {"factory": "langchain_milvus:Milvus", "options": {"connection_args": {"uri": "./milvus.db"}}}
-    settings = StorageSettings(vector_db_config=milvus)
-    assert VectorIndexSettings.model_validate(settings.vector_store).factory == milvus["factory"]
-    assert settings == StorageSettings(vector_store=milvus)
-    assert StorageSettings(vector_db_config=milvus["factory"]).vector_store == milvus["factory"]
 
 
 @pytest.mark.parametrize(
@@ -182,22 +161,3 @@ def test_a_setting_given_by_both_names_is_refused(memory: dict[str, Any]) -> Non
 
 
 # 001: managers by name, when steps are compressed, who stores facts and episodes
-
-
-def test_both_managers_are_deployed_by_name() -> None:
-    assert {load_agent_config(name).manager for name in ("plain", "assistant")} == {"react", "react_mem"}
-
-
-@pytest.mark.parametrize(
-    "memory",
-    [
-        pytest.param({"context": {"compress_every": 5, "keep_raw_steps": 3}}, id="every N steps"),
-        pytest.param({"context": {"compress_above": 4000}}, id="above a number of tokens"),
-        pytest.param({"extraction": {"mode": "agent"}}, id="the agent stores facts and episodes"),
-        pytest.param({"extraction": {"mode": "inline"}}, id="a pass after the invocation"),
-    ],
-)
-def test_what_the_loop_leaves_open_is_a_setting(memory: dict[str, Any], tmp_path: Path) -> None:
-    tools = ["retrieve_facts", "recall_episodes", "store_fact", "record_episode", "compress_working_memory"]
-    config = in_a_file(tmp_path, memory=memory, tools=tools)
-    assert config.memory.model_dump(mode="json", exclude_unset=True) == memory

@@ -75,29 +75,15 @@ async def test_the_model_chooses_one_of_a_union(build_any: Build) -> None:
     assert model.bound == [["weather", "City", "River"]]
 
 
-async def test_the_message_of_a_filled_schema_can_be_chosen(build_any: Build) -> None:
-    strategy = ToolStrategy(City, tool_message_content="noted")
-    assert shape(await ask(build_any([calls(("City", GOOD))], response_format=strategy)))[-1] == ("tool", "noted")
-
-
-async def test_several_answers_at_once_are_to_be_one(build_any: Build) -> None:
-    twice = calls(("City", GOOD), ("River", {"name": "Hương", "length": 80}))
-    model = ScriptedModel(script=[twice, calls(("City", GOOD))])
-    result = await ask(build_any(model, response_format=ToolStrategy(City | River)))
-    assert result["structured_response"] == HUE
-    assert [m.type for m in model.prompts[1][-3:]] == ["ai", "tool", "tool"]
-
-
 @pytest.mark.parametrize(
     ("handle", "told"),
     [
         (True, "Please fix your mistakes"),
         ("Try again.", "Try again."),
         (lambda error: f"wrong: {type(error).__name__}", "wrong: StructuredOutputValidationError"),
-        (StructuredOutputValidationError, "Please fix your mistakes"),
         ((StructuredOutputValidationError, KeyError), "Please fix your mistakes"),
     ],
-    ids=["default", "text", "function", "type", "types"],
+    ids=["default", "text", "function", "types"],
 )
 async def test_an_answer_that_does_not_fit_is_sent_back(
     build_any: Build, handle: bool | str | Callable[[Exception], str], told: str
@@ -112,12 +98,6 @@ async def test_an_answer_that_does_not_fit_is_sent_back(
 async def test_or_it_is_raised(build_any: Build, handle: Any) -> None:
     with pytest.raises(StructuredOutputValidationError, match="City"):
         await ask(build_any([BAD], response_format=ToolStrategy(City, handle_errors=handle)))
-
-
-async def test_several_answers_at_once_may_be_raised_too(build_any: Build) -> None:
-    twice = calls(("City", GOOD), ("City", GOOD))
-    with pytest.raises(MultipleStructuredOutputsError):
-        await ask(build_any([twice], response_format=ToolStrategy(City, handle_errors=False)))
 
 
 async def test_a_tool_and_the_schema_at_once_run_the_tool_first(build_any: Build) -> None:
@@ -150,11 +130,6 @@ async def test_the_provider_fills_a_schema(build_any: Build, how: Literal["strat
     assert result["structured_response"] == HUE
     assert model.bound == [["weather"]] * 2
     assert all("response_format" in kwargs for kwargs in model.asked)
-
-
-async def test_what_the_provider_filled_wrongly_is_raised(build_any: Build) -> None:
-    with pytest.raises(StructuredOutputValidationError, match="City"):
-        await ask(build_any(Native(script=["no json"]), response_format=ProviderStrategy(City)))
 
 
 async def test_what_an_earlier_turn_filled_is_no_answer_to_this_one(build: Build) -> None:

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -86,23 +85,7 @@ async def test_only_a_handful_of_many_tools_reaches_the_model(build: Build) -> N
     assert model.bound[-1][-1] == "find_tools"
 
 
-async def test_a_chosen_tool_is_called_as_ever(build: Build) -> None:
-    graph = build([calls(("paint_boat", {"colour": "red"})), "painted"])
-    result = await ask(graph, BOAT)
-    assert [m.text for m in result["messages"]] == [BOAT, "", "paint_boat done red", "painted"]
-    assert result.keys() == {"messages", "suggestions"}
-
-
-async def test_few_tools_are_all_offered_and_without_layers_nothing_is_asked(build: Build) -> None:
-    model, small = ScriptedModel(script=["ok"]), ScriptedModel(script=["{}"])
-    graph = build(model, many_tools(12), small=small, mode="model", layers="off")
-    assert "switch" not in graph.nodes
-    assert of_type(await events(graph, BOAT), "switch") == []
-    assert len(model.bound[-1]) == 12
-    assert small.prompts == []
-
-
-@pytest.mark.parametrize("number", [0, 1, 2, 120])
+@pytest.mark.parametrize("number", [0, 1, 120])
 async def test_one_call_chooses_tools_and_layers_of_any_number_of_tools(number: int) -> None:
     said = {"tools": ["paint_boat"] if number else ["rm_rf"], "layers": ["episodic"]}
     model, small = ScriptedModel(script=["ok", "ok"]), ScriptedModel(script=[json.dumps(said)])
@@ -116,14 +99,6 @@ async def test_one_call_chooses_tools_and_layers_of_any_number_of_tools(number: 
     assert event["picked"] == (["paint_boat"] if number else [])
     assert (event["tools"] is None) == (number < 120)
     assert any("find_tools" in names for names in model.bound) == (number == 120)
-
-
-@pytest.mark.parametrize("number", [0, 1, 2])
-async def test_layers_are_chosen_by_meaning_without_tools_to_choose_from(number: int) -> None:
-    graph = build_switching("react_mem", ["ok", "ok"], many_tools(number))
-    await warm(graph)
-    [event] = of_type(await events(graph, "What was said before, in this conversation or an earlier one?"), "switch")
-    assert (event["by"], event["tools"], event["layers"]) == ("semantic", None, ["dialog"])
 
 
 @pytest.mark.parametrize(("layers", "left"), [("first", 6), ("limit", 2)])
@@ -159,15 +134,6 @@ async def test_a_request_that_decides_something_asks_for_a_snapshot_of_its_turn(
     assert waiting.get("snapshot", False) == asked_for
 
 
-async def test_switched_off_the_graph_is_as_it_was() -> None:
-    for manager in ("react", "react_mem"):
-        model = ScriptedModel(script=["ok"])
-        off, few = build_switching(manager, model, mode="off"), build_switching(manager, model, many_tools(3))
-        assert off.nodes.keys() == few.nodes.keys()
-        await ask(off, BOAT)
-        assert len(model.bound[-1]) == 120
-
-
 async def test_a_tool_that_was_not_offered_runs_when_it_is_called(build: Build) -> None:
     model = ScriptedModel(script=[calls(("burn_kayak", {})), "burnt"])
     result = await ask(build(model), BOAT)
@@ -186,34 +152,6 @@ async def test_the_model_finds_what_it_was_not_offered(build: Build) -> None:
     assert "weigh_sledge" in model.bound[1]
     assert "- weigh_sledge: Weigh a sledge." in result["messages"][2].text
     assert result["messages"][-2].text == "weigh_sledge done"
-
-
-async def test_what_was_found_is_of_this_turn_only(build: Build) -> None:
-    model = ScriptedModel(script=[calls(("find_tools", {"query": "weigh a sledge"})), "found", "ok"])
-    graph = build(model)
-    await ask(graph, BOAT)
-    await ask(graph, BOAT)
-    assert "weigh_sledge" not in model.bound[-1]
-
-
-async def test_where_nothing_is_found_all_names_are_told(build: Build) -> None:
-    model = ScriptedModel(script=[calls(("find_tools", {"query": "xyzzy"})), "no"])
-    result = await ask(build(model, store=InMemoryStore()), BOAT)
-    assert all(tool.name in result["messages"][2].text for tool in many_tools())
-
-
-async def test_what_is_always_wanted_is_always_offered(build: Build) -> None:
-    model = ScriptedModel(script=["ok"])
-    await ask(build(model, always=["burn_tent"]), BOAT)
-    assert "burn_tent" in model.bound[-1]
-
-
-async def test_a_short_message_goes_on_with_the_one_before(build: Build) -> None:
-    model = ScriptedModel(script=[calls(("paint_boat", {})), "done", "ok"])
-    graph = build(model)
-    await ask(graph, BOAT)
-    await ask(graph, "and again?")
-    assert "paint_boat" in model.bound[-1]
 
 
 async def test_the_small_model_picks_and_nobody_hears_it(build: Build) -> None:
@@ -308,12 +246,6 @@ async def test_suggestions_stand_in_the_output_and_on_the_answer(build: Build) -
     assert (await ask(graph, "hello there, my good old friend", name="2"))["suggestions"] == []
 
 
-async def test_without_the_engine_the_output_is_that_of_create_agent(build: Build) -> None:
-    graph = build(["ok"], many_tools(2), mode="off")
-    assert "suggestions" not in graph.get_output_jsonschema()["properties"]
-    assert (await ask(graph, BOAT)).keys() == {"messages"}
-
-
 async def test_suggestions_stand_at_the_end_of_the_answer_in_its_language_and_are_not_what_was_said() -> None:
     tools = many_tools(insure_boat={"after": ["paint_boat"]})
     model = ScriptedModel(script=["ok", "painted", "xong rồi", "ok"])
@@ -331,15 +263,6 @@ async def test_suggestions_stand_at_the_end_of_the_answer_in_its_language_and_ar
     kept = [item.value for item in await graph.store.asearch(("memory",), limit=100)]
     assert "painted" in str(kept)
     assert "next steps" not in str(kept)
-
-
-async def test_where_no_tool_is_clear_what_follows_the_turn_before_is_suggested(build: Build) -> None:
-    tools = many_tools(insure_boat={"after": ["paint_boat"]})
-    graph = build(["ok", calls(("paint_boat", {})), "painted", "welcome"], tools)
-    await warm(graph)
-    await ask(graph, BOAT)
-    result = await ask(graph, "thank you very much, that looks great")
-    assert result["suggestions"] == [INSURED]
 
 
 # --- what runs ahead ---
@@ -395,20 +318,6 @@ async def test_what_runs_ahead_runs_beside_the_model_and_is_its_result(build: Bu
     assert (observed["id"], observed["content"]) == ("call-read_agenda-0", "today: reading 1")
 
 
-async def test_other_arguments_get_a_result_of_their_own(build: Build) -> None:
-    agenda = Agenda()
-    model = Waiting(script=[calls(("read_agenda", {"day": "monday"})), "nothing"], event=agenda.started)
-    result = await ask(build(model, agenda.tools), BOAT)
-    assert result["messages"][2].text == "monday: reading 2"
-
-
-async def test_a_second_look_is_a_new_one(build: Build) -> None:
-    agenda = Agenda()
-    look = calls(("read_agenda", {}))
-    result = await ask(build(Waiting(script=[look, look, "changed"], event=agenda.started), agenda.tools), BOAT)
-    assert [m.text for m in result["messages"] if m.type == "tool"] == ["today: reading 1", "today: reading 2"]
-
-
 async def test_what_nobody_asked_for_is_seen_nowhere(build: Build) -> None:
     agenda = Agenda()
     model = Waiting(script=[calls(("paint_boat", {})), "painted"], event=agenda.started)
@@ -416,24 +325,6 @@ async def test_what_nobody_asked_for_is_seen_nowhere(build: Build) -> None:
     assert agenda.ran == ["today"]
     assert "reading" not in str(model.prompts)
     assert "reading" not in str(seen)
-
-
-async def test_a_tool_that_is_not_marked_does_not_run_ahead(build: Build) -> None:
-    agenda = Agenda(prefetch=False)
-    await ask(build(["ok"], agenda.tools), BOAT)
-    assert agenda.ran == []
-
-
-async def test_a_tool_that_fails_ahead_runs_in_its_own_time(build: Build) -> None:
-    agenda = Agenda()
-    agenda.fails = True
-
-    def recovers(messages: Any) -> AIMessage:
-        agenda.fails = False
-        return calls(("read_agenda", {}))
-
-    result = await ask(build(Waiting(script=[recovers, "ok"], event=agenda.started), agenda.tools), BOAT)
-    assert result["messages"][2].text.startswith("today: reading")
 
 
 # --- what cannot be built ---

@@ -7,17 +7,11 @@ from typing import Any
 import pytest
 from langchain_core.tools import tool
 
-from tests.contract.conftest import Build, build_manager
+from tests.contract.conftest import Build
 from tests.contract.test_loop import ANN, thread
 from tests.support.scripted_model import ScriptedModel, calls
 
 SECRET = "hunter2-is-no-password"
-
-
-@pytest.fixture(params=["react", "react_mem"])
-def build(request: pytest.FixtureRequest) -> Build:
-    """Build a graph with each of our managers in turn: how `create_agent` tells errors is its own affair."""
-    return lambda *args, **kwargs: build_manager(request.param, *args, **kwargs)
 
 
 async def test_what_a_tool_raises_reaches_nobody_with_its_secrets(

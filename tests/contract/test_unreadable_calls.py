@@ -9,9 +9,8 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 from langchain_openai import ChatOpenAI
 
-from react_mem.errors import ModelCallError
 from tests.contract.conftest import Build, Graph
-from tests.contract.test_loop import ANN, City, ask, thread, weather
+from tests.contract.test_loop import ANN, ask, thread, weather
 from tests.support.openai_server import OpenAIServer, Reply, ToolCall
 from tests.support.scripted_model import ScriptedModel, calls
 
@@ -52,20 +51,8 @@ async def test_a_model_whose_calls_cannot_be_read_is_asked_three_times(build: Bu
     assert_each_result_has_its_call(result["messages"])
 
 
-async def test_a_schema_whose_call_cannot_be_read_costs_as_little(build: Build) -> None:
-    model = ScriptedModel(script=[unreadable(name="City")])
-    result = await ask(build(model, [weather], response_format=City, max_iterations=10))
-    assert len(model.prompts) == 3
-    assert result.get("structured_response") is None
-
-
 async def whole(graph: Graph, text: str) -> None:
     await graph.ainvoke({"messages": [("user", text)]}, thread(), context=ANN)
-
-
-async def in_pieces(graph: Graph, text: str) -> None:
-    async for _ in graph.astream({"messages": [("user", text)]}, thread(), context=ANN, stream_mode="messages"):
-        pass
 
 
 async def as_events(graph: Graph, text: str) -> None:
@@ -74,8 +61,8 @@ async def as_events(graph: Graph, text: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
-@pytest.mark.parametrize("run", [whole, in_pieces, as_events])
-@pytest.mark.parametrize("args", ["[1, 2]", '"Huế"', "3", "true"])
+@pytest.mark.parametrize("run", [whole, as_events])
+@pytest.mark.parametrize("args", ["[1, 2]", '"Huế"'])
 @pytest.mark.parametrize("models", [{}, {"fallback": ["extractive"]}], ids=["alone", "with a fallback"])
 async def test_arguments_that_are_no_object_cannot_be_read(
     build: Build, openai_server: OpenAIServer, run: Any, args: str, models: dict[str, Any]
@@ -96,28 +83,12 @@ async def test_arguments_that_are_no_object_cannot_be_read(
     assert "no object" in openai_server.chats()[-1].last
 
 
-async def test_a_message_that_is_wrong_elsewhere_is_a_failure_of_the_model(build: Build) -> None:
-    def broken(messages: Any) -> AIMessage:
-        return AIMessage("", tool_calls=[{"name": 3, "args": [1], "id": "a"}])
-
-    with pytest.raises(ModelCallError):
-        await ask(build([broken], [weather]))
-
-
 async def test_a_call_that_can_be_read_starts_the_count_anew(build: Build) -> None:
     good = calls(("weather", {"city": "Huế"}))
     model = ScriptedModel(script=[different, different, good, different, different, "sunny"])
     result = await ask(build(model, [weather], max_iterations=10))
     assert result["messages"][-1].text == "sunny"
     assert len(model.prompts) == 6
-
-
-async def test_the_next_turn_may_try_again(build: Build) -> None:
-    model = ScriptedModel(script=[different, different, different, different, "sunny"])
-    graph = build(model, [weather])
-    await ask(graph)
-    assert (await ask(graph, "again"))["messages"][-1].text == "sunny"
-    assert_each_result_has_its_call(model.prompts[-1])
 
 
 @pytest.mark.parametrize("id_", [None, ""], ids=["no id", "an empty id"])
@@ -130,17 +101,10 @@ async def test_calls_without_an_id_get_one(build: Build, id_: str | None) -> Non
     assert_each_result_has_its_call(model.prompts[-1])
 
 
-async def test_calls_of_one_id_are_told_apart(build: Build) -> None:
-    wanted = [tool_call(name="weather", args={"city": city}, id="call_0") for city in ("Huế", "Vinh")]
-    result = await ask(build([AIMessage("", tool_calls=wanted), "sunny"], [weather]))
-    assert [m.text for m in result["messages"] if m.type == "tool"] == ["sunny in Huế", "sunny in Vinh"]
-    assert_each_result_has_its_call(result["messages"])
-
-
 @pytest.mark.parametrize("result_id", ["", "None"])
-async def test_a_thread_of_before_that_has_calls_without_an_id_goes_on(build: Build, result_id: str) -> None:
+async def test_a_thread_of_before_that_has_calls_without_an_id_goes_on(build_any: Build, result_id: str) -> None:
     model = ScriptedModel(script=["hello"])
-    graph = build(model, [weather])
+    graph = build_any(model, [weather])
     kept = unreadable(id_=None)
     stored = [kept, ToolMessage("could not be read", tool_call_id=result_id), AIMessage("sorry")]
     open_call = AIMessage("", tool_calls=[tool_call(name="weather", args={}, id=None)])

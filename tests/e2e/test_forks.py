@@ -104,32 +104,3 @@ async def test_a_fork_of_a_copy_takes_nothing_back_of_the_original(server: DevSe
     copy = Chat(client, user, str((copied or {})["thread_id"]))
     await copy.say("I like tea.", await copy.before(HUE))
     assert "Hue" in await where(client, user)
-
-
-async def test_deleting_messages_of_a_thread_takes_nothing_back(server: DevServer, user: str) -> None:
-    client = server.client()
-    chat = await Chat.begin(client, user)
-    await chat.say(HUE)
-    await chat.say("I like tea.")
-    values: Any = (await client.threads.get_state(chat.thread))["values"]
-    gone = [{"type": "remove", "content": "", "id": message["id"]} for message in values["messages"]]
-    await client.threads.update_state(chat.thread, {"messages": gone})
-    await chat.say("I have a cat.")
-    assert "Hue" in await where(client, user)
-
-
-async def test_a_thread_of_images_goes_on_and_forks_like_any_other(server: DevServer, user: str) -> None:
-    client = server.client()
-    chat = await Chat.begin(client, user)
-    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{'iVBORw0K' * 1_000}"}}
-    for _ in range(2):
-        await chat.say([image])
-    await chat.say([{"type": "text", "text": HUE}, image])
-    old = await chat.checkpoint()
-    await chat.say([image], await chat.before([{"type": "text", "text": HUE}, image]))
-    assert "Hue" not in await where(client, user)
-    await chat.say([image], old)
-    assert "Hue" in await where(client, user)
-    messages: Any = (await client.threads.get_state(chat.thread))["values"]["messages"]
-    asked = [message["content"] for message in messages if message["type"] == "human"]
-    assert asked == [[image], [image], [{"type": "text", "text": HUE}, image], [image]], "as the client sent them"

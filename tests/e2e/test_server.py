@@ -163,7 +163,7 @@ def memory_event(events: list[dict[str, Any]], operation: str) -> dict[str, Any]
 # --- the loop ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", SHIPPED, ids=named)
+@pytest.mark.parametrize("target", [REACT, REACT_MEM], ids=named)
 async def test_parallel_tools_and_a_failing_one_are_observed_and_answered(
     target: Target, client: LangGraphClient, script: Script
 ) -> None:
@@ -178,14 +178,6 @@ async def test_parallel_tools_and_a_failing_one_are_observed_and_answered(
     assert state["messages"][-1]["content"] == "42, and no answer"
     assert set(state) == {"messages"}
     assert [message["role"] for message in script.prompts()[1].messages][-4:] == ["user", "assistant", "tool", "tool"]
-
-
-@pytest.mark.parametrize("target", [REACT, REACT_MEM], ids=named)
-async def test_the_number_of_steps_is_limited(target: Target, client: LangGraphClient, script: Script) -> None:
-    script.say(*(Reply(tool_calls=[ToolCall("calculator", {"expression": f"{n}+1"})]) for n in range(2)))
-    state = await ask(client, target, f"count {script.mark}", user_id=script.mark, max_iterations=2)
-    assert "stopped after 2 steps" in state["messages"][-1]["content"]
-    assert len(script.prompts()) == 2
 
 
 async def streamed(client: LangGraphClient, target: Target, script: Script) -> list[tuple[str, Any]]:
@@ -271,7 +263,7 @@ async def schemas_of(client: LangGraphClient, graph: str) -> dict[str, Any]:
     return schemas  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("graph", ["react", "react_mem", "agent"])
+@pytest.mark.parametrize("graph", ["react_mem", "agent"])
 async def test_the_form_that_studio_shows(graph: str, client: LangGraphClient) -> None:
     schemas = await schemas_of(client, graph)
     assert set(schemas["input_schema"]["properties"]) == {"messages"}
@@ -293,22 +285,6 @@ async def test_the_form_that_studio_shows(graph: str, client: LangGraphClient) -
     assert fields["max_memories"]["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 8}
     # clients of before LangGraph 0.6 read the other one
     assert schemas["config_schema"]["properties"] == fields
-
-
-async def test_who_picks_an_agent_is_offered_those_there_are(client: LangGraphClient) -> None:
-    for graph in ("agent", "chat_summary"):
-        fields = (await schemas_of(client, graph))["context_schema"]["properties"]
-        assert fields["agent"]["enum"] == [
-            "assistant",
-            "plain",
-            "planner",
-            "smart_buyer",
-            "tourist",
-            "traveller",
-            "worker",
-        ]
-        assert fields["agent"]["type"] == "string"
-        assert fields["agent"]["default"] == "assistant"
 
 
 @pytest.mark.parametrize("graph", ["planner_worker", "smart_buyer"])
@@ -346,15 +322,14 @@ async def test_a_run_that_goes_without_memory_leaves_none(client: LangGraphClien
 # --- the thread -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", [REACT, REACT_MEM], ids=named)
 async def test_a_thread_has_a_history_that_can_be_copied_forked_and_edited(
-    target: Target, client: LangGraphClient, script: Script
+    client: LangGraphClient, script: Script
 ) -> None:
     script.say(*(Reply(text=text) for text in ("one", "two", "other", "copied")))
     thread, mark = await new_thread(client), script.mark
-    await ask(client, target, f"first {mark}", thread, user_id=mark)
+    await ask(client, REACT_MEM, f"first {mark}", thread, user_id=mark)
     before = await client.threads.get_state(thread)
-    await ask(client, target, f"second {mark}", thread, user_id=mark)
+    await ask(client, REACT_MEM, f"second {mark}", thread, user_id=mark)
     told = [("human", f"first {mark}"), ("ai", "one"), ("human", f"second {mark}"), ("ai", "two")]
     state = await client.threads.get_state(thread)
     assert shape(state["values"]) == told
@@ -369,15 +344,15 @@ async def test_a_thread_has_a_history_that_can_be_copied_forked_and_edited(
 
     forked: Any = await client.runs.wait(
         thread,
-        target.graph,
+        REACT_MEM.graph,
         input=says(f"instead {mark}"),
         checkpoint=before["checkpoint"],
-        context=target.context(user_id=mark),
+        context=REACT_MEM.context(user_id=mark),
     )
     assert shape(forked) == [*told[:2], ("human", f"instead {mark}"), ("ai", "other")]
 
     # the copy knows nothing of the fork, and goes on by itself
-    goes_on = await ask(client, target, f"third {mark}", copy["thread_id"], user_id=mark)
+    goes_on = await ask(client, REACT_MEM, f"third {mark}", copy["thread_id"], user_id=mark)
     assert shape(goes_on) == [*told, ("human", f"third {mark}"), ("ai", "copied")]
 
     first = forked["messages"][0]
@@ -386,11 +361,10 @@ async def test_a_thread_has_a_history_that_can_be_copied_forked_and_edited(
     assert shape(edited) == [("ai", "one"), ("human", f"instead {mark}"), ("ai", "other")]
 
 
-@pytest.mark.parametrize("target", [REACT, REACT_MEM], ids=named)
-async def test_a_long_thread_is_shown_whole(target: Target, client: LangGraphClient, script: Script) -> None:
+async def test_a_long_thread_is_shown_whole(client: LangGraphClient, script: Script) -> None:
     script.say(Reply(text="hello"))
     thread = await new_thread(client)
-    done = await ask(client, target, f"hi {script.mark}", thread, user_id=script.mark)
+    done = await ask(client, REACT_MEM, f"hi {script.mark}", thread, user_id=script.mark)
     # beyond the hundredth change, after which the channel's history starts from a snapshot
     for number in range(105):
         await client.threads.update_state(thread, says(str(number)))
@@ -448,26 +422,25 @@ async def until_read(server: DevServer, user_id: str, thread: str) -> None:
             await asyncio.sleep(0.2)  # the interval of a poll
 
 
-@pytest.mark.parametrize("target", [REACT_MEM, Target("agent", "assistant")], ids=named)
 async def test_what_a_model_learnt_in_one_thread_is_used_in_another_by_the_same_user_only(
-    target: Target, client: LangGraphClient, server: DevServer, script: Script
+    client: LangGraphClient, server: DevServer, script: Script
 ) -> None:
     ann, mark = f"ann{script.mark}", script.mark
     script.say(*(Reply(text=text) for text in ("nice", "in Nam Định", "a", "b", "c")), learn=lives_in("Nam Định"))
     thread = await new_thread(client)
-    taught = await events_of(client, target, f"I live in Nam Định. {mark}", thread, user_id=ann)
+    taught = await events_of(client, REACT_MEM, f"I live in Nam Định. {mark}", thread, user_id=ann)
     assert memory_event(taught, "extract")["status"] == "ok"
     await until_read(server, ann, thread)
 
-    asked = await events_of(client, target, f"Where do I live? {mark}", user_id=ann)
+    asked = await events_of(client, REACT_MEM, f"Where do I live? {mark}", user_id=ann)
     recalled = [item for item in memory_event(asked, "retrieve")["items"] if item["scope"] == "semantic"]
     assert [item["text"] for item in recalled] == ["I live in Nam Định."]
     assert "I live in Nam Định." in script.prompts()[1].text
     assert asked[-2] == {"type": "answer", "text": "in Nam Định"}
 
-    other = await events_of(client, target, f"Where do I live? {mark}", user_id=f"bob{mark}")
+    other = await events_of(client, REACT_MEM, f"Where do I live? {mark}", user_id=f"bob{mark}")
     assert memory_event(other, "retrieve")["items"] == []
-    nobody = await events_of(client, target, f"Where do I live? {mark}")
+    nobody = await events_of(client, REACT_MEM, f"Where do I live? {mark}")
     assert memory_event(nobody, "retrieve")["status"] == "off"
     assert "no user is named (user_id)" in memory_event(nobody, "retrieve")["message"]
     assert [event["type"] for event in nobody] == ["memory", "context", "answer"]
@@ -492,19 +465,6 @@ def bare_server(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
         folder, {"DATABASE_URL": database, "REACT_MEM_AGENTS": agents_folder(folder / "agents")}
     ) as running:
         yield running
-
-
-async def test_without_any_model_it_quotes_what_the_same_user_said_elsewhere(bare_server: DevServer) -> None:
-    client = bare_server.client()
-    await ask(client, REACT_MEM, "My sister Lan lives in Đà Lạt.", user_id="ann")
-    question = "Where does my sister Lan live?"
-    answer = (await ask(client, REACT_MEM, question, user_id="ann"))["messages"][-1]["content"]
-    assert "My sister Lan lives in Đà Lạt." in answer
-    for context in ({"user_id": "bob"}, {}):
-        answer = (await ask(client, REACT_MEM, question, **context))["messages"][-1]["content"]
-        assert "Đà Lạt" not in answer
-    answer = (await ask(client, REACT, question, user_id="ann"))["messages"][-1]["content"]
-    assert "Đà Lạt" not in answer
 
 
 @asynccontextmanager

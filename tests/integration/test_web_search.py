@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,9 +22,9 @@ from langchain_core.runnables import RunnableLambda
 from react_mem.memory.model.external import WebAnswer, WebSettings
 from react_mem.tools.web import reader
 from react_mem.tools.web.engines import Engine, WebHit, engine_named
-from react_mem.tools.web.fetch import PageFetcher, decode
+from react_mem.tools.web.fetch import PageFetcher
 from react_mem.tools.web.network import Network, PageError, PageRefused
-from react_mem.tools.web.search import WebSearch, shared_search
+from react_mem.tools.web.search import WebSearch
 from tests.support.scripted_model import ScriptedModel
 from tests.support.web_server import GOLD, INJECTION, Page, WebServer, never
 
@@ -101,10 +100,7 @@ async def test_a_page_comes_back_as_text_with_its_date_and_address(web: WebServe
         ("injection", "rose to 150 million dong"),
         ("hidden", "rose to 150 million dong"),
         ("charset", "Giá vàng ở Hà Nội hôm nay"),
-        ("no_charset", "Giá vàng ở Hà Nội hôm nay"),
         ("utf16", "Giá vàng ở Hà Nội hôm nay"),
-        ("untyped", "Giá vàng ở Hà Nội hôm nay"),
-        ("windows", "café in Zürich"),
         ("undeclared", "цены на золото выросли"),
         ("broken", "rose to 150 million dong"),
     ],
@@ -120,35 +116,17 @@ async def test_a_hostile_page_with_something_to_say_is_clean_text(web: WebServer
         assert INJECTION[:40] in page.text, "it is data, and whoever shows it fences it"
 
 
-async def test_the_bytes_of_a_page_are_read_off_the_event_loop(web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    threads: list[int] = []
-
-    def noted(body: bytes, declared: str) -> str:
-        threads.append(threading.get_ident())
-        return decode(body, declared)
-
-    monkeypatch.setattr("react_mem.tools.web.fetch.decode", noted)
-    web.finds(web.hostile("undeclared"))
-    assert (await search(web)).pages
-    assert threads
-    assert threading.get_ident() not in threads
-
-
 @pytest.mark.parametrize(
     ("kind", "cause"),
     [
         ("endless", "larger than 2 MB"),
-        ("large", "larger than 2 MB"),
         ("slow", "took longer than"),
         ("redirect", "not an address of the public internet"),
         ("loop", "redirects more than 3 times"),
         ("scheme", "file is not a scheme"),
         ("bomb", "larger than 2 MB"),
-        ("not_gzip", "is not"),
         ("brotli", "not asked for"),
-        ("empty", "empty"),
         ("nothing", "no text"),
-        ("binary", "binary"),
         ("image", "image/png"),
         ("gone", "404"),
     ],
@@ -167,60 +145,17 @@ async def test_a_page_that_cannot_be_read_is_refused_with_the_cause(
     assert web.sent_bytes < 15_000_000, "no more is taken than is looked at, and what the sockets hold"
 
 
-async def test_a_bomb_is_never_unpacked(web: WebServer) -> None:
-    url = web.hostile("bomb")
-    tracemalloc.start()
-    try:
-        with pytest.raises(PageError, match="larger than"):
-            await PageFetcher(web.network()).fetch(url, seconds=5)
-        assert tracemalloc.get_traced_memory()[1] < 12_000_000, "of 50 MB"
-    finally:
-        tracemalloc.stop()
-
-
-@pytest.mark.parametrize("kind", ["slow", "endless", "gone", "redirect"])
-async def test_what_the_engine_shows_stands_in_for_a_page_that_is_only_broken(web: WebServer, kind: str) -> None:
-    web.finds({"url": web.hostile(kind), "content": "Gold is at 150.", "title": "Gold", "published_date": "2026-05-01"})
-    answer = await search(web, timeout=1.0)
-    if kind == "redirect":
-        assert answer.pages == (), "one that leads inside is not trusted at all"
-    else:
-        (page,) = answer.pages
-        assert (page.text, page.title, page.published) == ("Gold is at 150.", "Gold", "2026-05-01")
-    assert answer.missing
-
-
 @pytest.mark.parametrize(
     "url",
     [
         "http://169.254.169.254/latest/meta-data/",
-        "http://127.0.0.2/",
-        "http://10.0.0.5/",
-        "http://192.168.1.1/",
-        "http://172.16.0.1/",
-        "http://100.64.0.1/",
-        "http://0.0.0.0/",
-        "http://224.0.0.1/",
-        "http://240.0.0.1/",
         "http://168.63.129.16/",
         "http://[::1]/",
-        "http://[fe80::1]/",
-        "http://[fd00:ec2::254]/",
-        "http://[::ffff:169.254.169.254]/",
-        "http://[64:ff9b::a9fe:a9fe]/",
-        "http://[2002:a9fe:a9fe::1]/",
         "http://2852039166/",
         "http://0xa9fea9fe/",
         "http://127.2/",
-        "http://localhost/",
         "http://93.184.215.14:22/",
-        "http://93.184.215.14:6379/",
         "http://user:password@93.184.215.14/",
-        "ftp://93.184.215.14/",
-        "file:///etc/passwd",
-        "gopher://93.184.215.14/",
-        "javascript:alert(1)",
-        "http:///",
         "not an address",
     ],
 )
@@ -278,9 +213,7 @@ async def test_the_next_engine_answers_for_one_that_fails(web: WebServer, monkey
     [
         (Page(b"{}", "application/json", 401), "it refuses TAVILY_API_KEY"),
         (Page(b"oops", "text/plain", 500), "it failed (HTTPStatusError)"),
-        (Page(b"not json", "application/json"), "it failed (JSONDecodeError)"),
         (Page(b'{"results": 7}', "application/json"), "not of the form"),
-        (Page(b'{"results": [1, {"url": 5}, {}]}', "application/json"), ""),
         (Page(b'{"results": []}', "application/json"), "it found nothing"),
         (Page(never, "application/json"), "took longer than 0.5 s"),
     ],
@@ -324,17 +257,6 @@ async def test_without_the_parser_an_engines_own_words_are_used(
     answer = await search(web)
     assert [page.text for page in answer.pages] == ["Gold is at 150."]
     assert "pip install 'react-mem[search]'" in answer.missing["pages"]
-
-
-async def test_what_an_engine_shows_comes_without_markup(web: WebServer) -> None:
-    shown = {
-        "url": web.url("/gone"),
-        "title": "<b>Gold</b>\n today",
-        "content": "<p>Gold is at <b>150</b> &amp; more</p>",
-    }
-    web.answers(Page(json.dumps({"results": [shown]}).encode(), "application/json"))
-    (page,) = (await search(web)).pages
-    assert (page.title, page.text) == ("Gold today", "Gold is at 150 & more")
 
 
 async def test_google_and_retrievers(web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -453,61 +375,9 @@ async def test_what_is_private_is_neither_sent_nor_kept(web: WebServer) -> None:
     assert all("0901" not in str(query) for query in web.queries)
 
 
-async def test_the_switch_sends_a_question_as_it_is_and_keeps_nothing_of_it(web: WebServer) -> None:
-    searches = searching(web, private_queries=False)
-    web.finds(web.page("/gold", GOLD))
-    question = "What is the price of gold today for Nguyễn Văn An?"
-    for count in (1, 2):
-        assert (await searches.search(question, profile_values={"name": "Nguyễn Văn An"}, now=NOW)).query == question
-        assert len(web.queries) == count
-
-
-async def test_the_same_page_and_the_same_text_stand_once_the_best_first(web: WebServer) -> None:
-    web.page("/moved", b"", status=301, headers={"location": "/gold"})
-    web.finds(
-        {"url": web.page("/gold", GOLD), "score": 0.5},
-        {"url": web.url("/gold") + "?utm_source=x#top", "score": 0.4},
-        {"url": web.url("/moved"), "score": 0.45},
-        {"url": web.page("/copy", f"<h1>Mirror</h1>{GOLD}"), "score": 0.3},
-        {"url": web.page("/silver", "<p>Silver fell in Hue."), "score": 0.9},
-        {"url": "javascript:alert(1)", "score": 1.0},
-    )
-    answer = await search(web)
-    assert [page.url for page in answer.pages] == [web.url("/silver"), web.url("/gold")]
-    assert "javascript:alert(1)" in answer.missing
-
-
-async def test_of_a_long_page_the_passages_that_matter_are_shown(web: WebServer) -> None:
-    filler = "".join(
-        f"<p>Paragraph {n} speaks about gardens, rivers and the weather of {n + 1500}.</p>" for n in range(400)
-    )
-    needle = "<p>A tael of gold costs 151.5 million dong in Hanoi.</p>"
-    web.finds(web.page("/long", f"<html><body><article>{filler}{needle}{filler}</article></body></html>"))
-    (page,) = (await search(web)).pages
-    assert "151.5 million dong" in page.text
-    assert len(page.text) <= 1700, "and what it begins with; nothing else, though there is room"
-
-
-async def test_pages_are_read_side_by_side_and_all_of_it_is_bounded(web: WebServer) -> None:
-    web.finds(web.hostile("slow"), web.page("/slow2", web.pages["/slow"].body), web.page("/good", GOLD))
-    started = time.monotonic()
-    answer = await search(web, timeout=1.0)
-    assert time.monotonic() - started < 1.1
-    assert [page.url for page in answer.pages] == [web.url("/good")]
-    assert len(answer.missing) == 2
-
-
 @pytest.mark.parametrize(
     ("said", "trigger"),
-    [
-        ("yes", "model"),
-        ("Yes.", "model"),
-        ("no", "none"),
-        ("NO", "none"),
-        ("yes, because", "none"),
-        ("", "none"),
-        ("{}", "none"),
-    ],
+    [("Yes.", "model"), ("NO", "none"), ("yes, because", "none"), ("{}", "none")],
 )
 async def test_where_words_do_not_decide_the_model_does_and_nonsense_is_no(
     web: WebServer, said: str, trigger: str
@@ -537,20 +407,6 @@ async def test_a_model_that_fails_or_hangs_is_a_no_that_says_so(web: WebServer) 
     assert time.monotonic() - started < 0.6
 
 
-async def test_the_model_is_not_asked_where_it_must_not_be(web: WebServer) -> None:
-    model = ScriptedModel(script=["yes"])
-    cases: list[tuple[str, dict[str, Any]]] = [
-        ("What is my name?", {}),
-        ("Today I am tired", {}),
-        ("Who owns the Pixel brand?", {"ask_model": False}),
-        (QUESTION, {"enabled": False}),
-    ]
-    for question, changed in cases:
-        assert await searching(web, **changed).search(question, models=[model], now=NOW) == WebAnswer()
-    assert model.prompts == []
-    assert web.queries == []
-
-
 async def test_nothing_blocks_the_event_loop(web: WebServer) -> None:
     web.finds(*(web.hostile(kind) for kind in ("script", "bomb", "charset", "gone")), web.page("/gold", GOLD))
     with blockbuster_ctx():
@@ -560,24 +416,8 @@ async def test_nothing_blocks_the_event_loop(web: WebServer) -> None:
     assert answer.pages
 
 
-async def test_stopping_a_turn_stops_its_search(web: WebServer) -> None:
-    web.finds(web.hostile("slow"))
-    task = asyncio.create_task(search(web, timeout=30.0))
-    assert await asyncio.to_thread(web.was_asked.wait, 5)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
-async def test_one_search_serves_a_process() -> None:
-    assert shared_search(settings()) is shared_search(settings())
-    assert shared_search(settings()) is not shared_search(settings(max_results=1))
-
-
-@pytest.mark.parametrize(
-    "module", ["react_mem.agents.entry", "react_mem.agents.agent_opening", "react_mem.tools.web.search"]
-)
-def test_a_package_that_one_setting_needs_is_loaded_when_it_is_used(module: str) -> None:
+def test_a_package_that_one_setting_needs_is_loaded_when_it_is_used() -> None:
+    modules = "react_mem.agents.entry, react_mem.agents.agent_opening, react_mem.tools.web.search"
     packages = {"ddgs", "langmem", "tavily", "trafilatura", "lxml"}
-    check = f"import sys, {module}; print(sorted({packages} & set(sys.modules)))"
+    check = f"import sys, {modules}; print(sorted({packages} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout == "[]\n"

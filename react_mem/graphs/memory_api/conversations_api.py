@@ -83,11 +83,7 @@ async def forget_conversation(thread_id: ThreadId, asked: Asked, request: Reques
 
 
 class EndBody(BaseModel):
-    """Request to end a conversation.
-
-    Args:
-        user_id: The owner.
-    """
+    """Request to end a conversation."""
 
     user_id: OwnerId | None = Field(
         None, description="Whose conversation it is. Ignored where the server authenticates users: then it is theirs."
@@ -174,30 +170,12 @@ class StoreMessagesAnswer(BaseModel):
     waiting: int = Field(description="Turns of the conversation from which nothing has been drawn yet.")
 
 
-_SAID: dict[str, Any] = {
-    "messages": [
-        {"role": "user", "content": "Tôi sống ở Huế.", "id": "msg_1", "created_at": "2026-11-22T09:00:00+07:00"},
-        {"role": "assistant", "content": "Huế đẹp lắm!", "id": "msg_2"},
-    ]
-}
-
-_STORED: dict[str, Any] = {
-    "messages": [
-        {"id": "0c4a5b1f-27d3-5e9a-86b5-1d6b6f9f7b11", "outcome": "new"},
-        {"id": "6d1b6f9f-7b11-5d0e-9f0c-1f3c0a5d5a57", "outcome": "new"},
-    ],
-    "waiting": 1,
-}
-
-
 @router.post(
     "/conversations/{thread_id}/messages",
     summary="Store what was said in a conversation",
     status_code=202,
-    openapi_extra={"requestBody": {"content": {"application/json": {"example": _SAID}}}},
     responses={
         200: {"model": StoreMessagesAnswer, "description": "All of it is known already; nothing was written."},
-        202: {"content": {"application/json": {"example": _STORED}}},
         **problems(409, 413),
     },
 )

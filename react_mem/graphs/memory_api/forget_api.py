@@ -133,13 +133,7 @@ log = logging.getLogger(__name__)
 
 
 class ForgetBody(BaseModel):
-    """Request to forget something of an owner.
-
-    Args:
-        ids: Memories.
-        text: What is to be forgotten, in words.
-        user_id: The owner.
-    """
+    """Request to forget something of an owner."""
 
     ids: list[OwnerId] = Field([], max_length=MAX_IDS, description="The ids of memories, as an export has them.")
     text: Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_TEXT)] = Field(
@@ -194,12 +188,7 @@ async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
 
 
 class EraseBody(BaseModel):
-    """Request to erase all that is remembered of a user, and their threads.
-
-    Args:
-        confirm: The words that say so.
-        user_id: The owner.
-    """
+    """Request to erase all that is remembered of a user, and their threads."""
 
     confirm: Literal["erase everything"] = Field(description=f"`{CONFIRMED}`: it cannot be undone.")
     user_id: OwnerId | None = Field(None, description=USER_ID)
@@ -264,18 +253,7 @@ _Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)]
 
 
 class FeedbackBody(AlsoTaken):
-    """Feedback on an answer: in our form, or as a client of LangSmith sends it.
-
-    Args:
-        thread_id: The conversation.
-        message_id: The answer, or the question.
-        run_id: The run that answered.
-        score: What the user thinks of it.
-        value: The same in words, as LangSmith has it.
-        key: What is judged.
-        comment: Words of the user's.
-        user_id: The owner.
-    """
+    """Feedback on an answer: in our form, or as a client of LangSmith sends it."""
 
     also_taken: ClassVar = _OF_LANGSMITH
 

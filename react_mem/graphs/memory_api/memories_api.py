@@ -30,7 +30,7 @@ from react_mem.graphs.memory_api.callers_memory import (
     wrong,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
-from react_mem.memory import Fact, MemoryDetail, MemoryFacade, MemoryItem, MemoryScope, Origin
+from react_mem.memory import MemoryDetail, MemoryFacade, MemoryItem, MemoryScope, Origin
 from react_mem.memory.runtime import OwnerId, remember
 
 DEFAULT_AGENT = "assistant"
@@ -41,30 +41,7 @@ router = memory_router()
 MemoryId = Annotated[str, Path(min_length=1, max_length=512, description="The id of the memory.")]
 _Name = Annotated[str, Field(max_length=100)]
 
-_ITEM: dict[str, Any] = {
-    "id": "1f3c0a5d-5a57-5d0e-9f0c-6d1b6f9f7b11",
-    "scope": "semantic",
-    "kind": Fact.kind_name(),
-    "text": "I live in Hue.",
-    "title": "I live in Hue.",
-    "created_at": "2026-11-22T09:00:00Z",
-    "updated_at": "2026-11-22T09:00:02Z",
-    "session_id": "3f6c1f0e-8c1f-4c55-9d0a-5b0f2a0c9e11",
-    "agent": "assistant",
-    "origin": "user",
-    "current": True,
-    "since": "2026-11-22T09:00:00Z",
-    "until": None,
-    "in_doubt": False,
-    "importance": 0.5,
-    "truncated": False,
-    "revision": "0c4a5b1f27d3e9a86b51",
-}
 _OF_THE_MEMORY = "Of the memory: its revision, for `If-Match`."
-
-
-def _example(value: Any) -> dict[str, Any]:
-    return {"content": {"application/json": {"example": value}}}
 
 
 class RememberBody(BaseModel):
@@ -106,7 +83,6 @@ class CorrectBody(BaseModel):
     response_model=returned_by(MemoryFacade.page),
     responses={
         200: {
-            **_example({"items": [_ITEM], "next_cursor": None, "total": 1, "revision": "660fa214f4774"}),
             **tagged("Of the list: it changes with every write of the caller's memory."),
         },
         **problems(304),
@@ -164,7 +140,7 @@ async def list_memories(
             "description": "All of it is known already; it has one source more, if it had none of this kind.",
             **tagged(_OF_THE_MEMORY),
         },
-        201: {**_example({"memory": _ITEM, "outcome": "new", "also": []}), **tagged(_OF_THE_MEMORY)},
+        201: tagged(_OF_THE_MEMORY),
         **problems(413),
     },
 )
@@ -214,7 +190,7 @@ async def show_memory(memory_id: MemoryId, asked: Asked, response: Response) -> 
 @router.patch(
     "/memories/{memory_id}",
     summary="Correct a fact",
-    responses={200: {**_example(_ITEM), **tagged(_OF_THE_MEMORY)}, **problems(412, 413)},
+    responses={200: tagged(_OF_THE_MEMORY), **problems(412, 413)},
 )
 async def correct_memory(
     memory_id: MemoryId, body: CorrectBody, request: Request, response: Response, if_match: IfMatch = ""

@@ -285,13 +285,6 @@ class Relations:
             waiting += new
         return list(found)
 
-    def partners(self, name: str, follows: Follows) -> list[str]:
-        """Return the tools used with a tool in one turn: its successors, then its predecessors, most frequent first."""
-        counted = self._counted(follows)
-        after = [(-times, later) for (earlier, later), times in counted if earlier == name]
-        before = [(-times, earlier) for (earlier, later), times in counted if later == name]
-        return list(dict.fromkeys(tool for part in (after, before) for _, tool in sorted(part, key=itemgetter(0))))
-
     def suggestions(self, names: Sequence[str], follows: Follows, limit: int) -> list[Suggestion]:
         """Return next steps after some tools, without these."""
         found: dict[str, Suggestion] = {}

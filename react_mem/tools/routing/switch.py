@@ -120,11 +120,8 @@ _CANDIDATES = 12
 _INSURANCE = 3
 """Nearest tools that are offered beside the small model's choice, which may be wrong."""
 
-_LEADERS = 3
-"""Nearest tools whose partners are offered too."""
-
-_PARTNERS = 1
-"""Places for partners and for tools of the turn before. One place costs no request its tool, two cost one of 160."""
+_RECENT = 1
+"""Places for tools of the turn before. One place costs no request its tool, two cost one of 160."""
 
 log = logging.getLogger(__name__)
 
@@ -192,7 +189,7 @@ class Switch:
         by: Literal["words", "semantic", "model"]
         picks = None
         if self._asker is not None and request.strip():
-            candidates = [self.routes[name] for name in self._selected((), recent, ranking, followed, _CANDIDATES)]
+            candidates = [self.routes[name] for name in self._selected((), recent, ranking, _CANDIDATES)]
             question = picks_for(request, candidates, self._layers)
             try:
                 picks = await self._asker.ask(question, max(ends - time.monotonic(), 0))
@@ -200,7 +197,7 @@ class Switch:
                 log.warning("the small model does not choose: %s", error)
                 missing = {**missing, "model": str(error)}
         if picks is not None:
-            limit = min(self._settings.max_tools, len(picks.tools) + _PARTNERS + _INSURANCE)
+            limit = min(self._settings.max_tools, len(picks.tools) + _RECENT + _INSURANCE)
             picked, layers, by = picks.tools, picks.layers, "model"
         else:
             limit = self._settings.max_tools
@@ -210,7 +207,7 @@ class Switch:
             by = "words" if ranking.missing else "semantic"
         # where neither vectors nor words tell the tools apart, all are offered
         blind = bool(ranking.missing) and (not ranking.tools or ranking.tools[0][1] < _ENOUGH_WORDS)
-        names = self._selected(picked, recent, ranking, followed, limit) if self._narrows and not blind else None
+        names = self._selected(picked, recent, ranking, limit) if self._narrows and not blind else None
         suggested = tuple(self._relations.suggestions(picked or recent[:1], followed, self._settings.max_suggestions))
         return Offer(
             tools=names,
@@ -222,17 +219,13 @@ class Switch:
             missing=missing,
         )
 
-    def _selected(
-        self, picked: Sequence[str], recent: Sequence[str], ranking: Ranking, followed: Follows, limit: int
-    ) -> tuple[str, ...]:
-        """Return the picked tools, their requirements, partners of the leaders, recent tools, then the nearest ones."""
+    def _selected(self, picked: Sequence[str], recent: Sequence[str], ranking: Ranking, limit: int) -> tuple[str, ...]:
+        """Return the picked tools, their requirements, the nearest ones, and a tool of the turn before."""
         nearest = [route.name for route, _ in ranking.tools]
-        leaders = list(dict.fromkeys([*picked, *nearest[: max(_LEADERS - len(picked), 0)]]))
         first = _unique([*picked, *self._relations.required([*picked, *nearest[:1]])])
-        partners = _unique(name for leader in leaders for name in self._relations.partners(leader, followed))
-        # a tool that is near by itself needs no place of a partner
-        sure = {*first, *nearest[: max(limit - _PARTNERS, 1)]}
-        kept = [name for name in _unique([*partners, *recent]) if name not in sure][:_PARTNERS]
+        # a tool that is near by itself needs no such place
+        sure = {*first, *nearest[: max(limit - _RECENT, 1)]}
+        kept = [name for name in recent if name not in sure][:_RECENT]
         body = _unique([*first, *nearest])[: max(limit - len(kept), len(first))]
         return tuple(_unique([*body, *kept])[:limit])
 

@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import Any
 
 from react_mem.memory.language import index_terms, index_words
-from react_mem.tools.web.missing import MissingPackage
 
 MAX_TEXT_CHARS = 200_000
 """Characters of one page: a book chapter. Choosing its passages takes about 50 ms."""
@@ -45,14 +44,6 @@ _HIDDEN_STYLE = re.compile(
     r"display:none|visibility:(?:hidden|collapse)|opacity:0(?:\.0+)?(?:[;!]|$)|font-size:0(?:\.0+)?(?:px|pt|em|rem|%)?(?:[;!]|$)"
     r"|(?:text-indent|left|top|margin-left):-\d{3,}|(?:max-)?(?:height|width):0(?:px)?(?:[;!]|$)|clip:rect\(0|clip-path:inset\(50%"
 )
-# A parser looks each attribute of a tag up among all others of it. Nothing here is tried again from another place.
-# A value in quotation marks, which follows an equals sign, may have everything in it; a tag that is not closed goes on.
-_TAG = re.compile(r"(<[a-zA-Z][\w-]*+)((?:[^>=]++|=(?:\s*+(?:\"[^\"]*+\"|'[^']*+'))?+)*+)>?")
-_QUOTED = re.compile(r"=\s*+(?:\"[^\"]*+\"|'[^']*+')")
-_BETWEEN = re.compile(r"[\s/]++")
-_MAX_ATTRIBUTES = 500
-
-
 # An HTML tag, one that is closed too, such as an engine's `<hl>`, or a comment; the last may be cut off.
 _MARKUP = re.compile(
     rf"<!--|<(?:[!?][a-z]|(?:{'|'.join((_SILENT + _BLOCK + _INLINE).split())})(?![\w:-]))[^<>]*+>"
@@ -60,6 +51,18 @@ _MARKUP = re.compile(
     re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+
+
+class MissingPackage(ImportError):  # noqa: N818 - it says what is missing
+    """Error for a missing package of web search.
+
+    >>> str(MissingPackage("ddgs"))
+    "the package ddgs is not installed; run: pip install 'react-mem[search]'"
+    """
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        super().__init__(f"the package {package} is not installed; run: pip install 'react-mem[search]'")
 
 
 @dataclass(frozen=True)
@@ -130,22 +133,13 @@ def _parsed(markup: str) -> Any:
     except ImportError as error:
         raise MissingPackage("lxml") from error
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
-    source = _TAG.sub(_with_few_attributes, markup.replace("\x00", "")).encode("utf-8", "replace")
+    source = markup.replace("\x00", "").encode("utf-8", "replace")
     try:
         tree = html.document_fromstring(source, parser=parser)
     except (ValueError, AssertionError, html.etree.LxmlError):
         return None
     _drop_hidden(tree)
     return tree
-
-
-def _with_few_attributes(tag: re.Match[str]) -> str:
-    """Return a tag unchanged; with more attributes than an honest page has, as a hidden tag."""
-    if len(tag[2]) < 2 * _MAX_ATTRIBUTES:
-        return tag[0]
-    # neither a space nor a slash is needed behind a quotation mark
-    names = _BETWEEN.split(_QUOTED.sub(" ", tag[2]), _MAX_ATTRIBUTES + 1)
-    return tag[0] if len(names) <= _MAX_ATTRIBUTES + 1 else f"{tag[1]} hidden>"
 
 
 def _drop_hidden(tree: Any) -> None:

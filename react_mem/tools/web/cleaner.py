@@ -16,8 +16,7 @@ import sys
 import threading
 from typing import BinaryIO, cast
 
-from react_mem.tools.web.clean import Article, clean, without_markup
-from react_mem.tools.web.missing import MissingPackage
+from react_mem.tools.web.clean import Article, MissingPackage, clean, without_markup
 
 MEMORY_BYTES = 512 * 1024 * 1024
 """Address space, with 50 MB of Python itself; a page of the largest size takes 70 MB more."""

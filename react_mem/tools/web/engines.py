@@ -21,7 +21,7 @@ import httpx
 from langchain_core.documents import Document
 
 from react_mem.memory import telemetry
-from react_mem.tools.web.missing import MissingPackage
+from react_mem.tools.web.clean import MissingPackage
 
 _TAVILY_URL = "https://api.tavily.com"
 _GOOGLE_URL = "https://www.googleapis.com/customsearch/v1"

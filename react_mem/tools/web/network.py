@@ -11,53 +11,32 @@ import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Literal
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import httpcore
 
-# Addresses that are no host of the public internet, by IANA's registries of special-purpose addresses.
-
-_IPV4 = tuple(
-    IPv4Network(network)
+_SPECIAL = tuple(
+    ip_network(network)
     for network in (
-        "0.0.0.0/8",  # this network
-        "10.0.0.0/8",  # private
-        "100.64.0.0/10",  # shared by the customers of a provider; a cloud's metadata service, too
-        "127.0.0.0/8",  # loopback
         "168.63.129.16/32",  # public by its number, but the services of Azure's hosts to their machines
-        "169.254.0.0/16",  # link-local, with most clouds' metadata services
-        "172.16.0.0/12",  # private
         "192.0.0.0/24",  # protocol assignments, with a cloud's metadata service
-        "192.0.2.0/24",  # documentation
         "192.31.196.0/24",  # AS112, a sink of questions
         "192.52.193.0/24",  # multicast tunnels
         "192.88.99.0/24",  # relays of 6to4, withdrawn
-        "192.168.0.0/16",  # private
         "192.175.48.0/24",  # AS112
-        "198.18.0.0/15",  # benchmarks of network devices
-        "198.51.100.0/24",  # documentation
-        "203.0.113.0/24",  # documentation
-        "224.0.0.0/4",  # multicast
-        "240.0.0.0/4",  # reserved, and broadcast
-    )
-)
-
-_UNICAST = IPv6Network("2000::/3")
-"""The only assigned part of IPv6."""
-
-_IPV6 = tuple(
-    IPv6Network(network)
-    for network in (
         "2001::/23",  # protocol assignments: Teredo, benchmarks, ORCHID, drones, AS112
-        "2001:db8::/32",  # documentation
         "2002::/16",  # 6to4, which leads wherever the IPv4 address inside does
         "2620:4f:8000::/48",  # AS112
         "3ffe::/16",  # the former test network
         "3fff::/20",  # documentation
     )
 )
+"""Networks that are no hosts of the public internet by IANA's registries, and yet global to some version of Python."""
+
+_UNICAST = ip_network("2000::/3")
+"""The only assigned part of IPv6."""
 
 
 def is_public(address: str) -> bool:
@@ -74,9 +53,9 @@ def is_public(address: str) -> bool:
         ip = ip_address(address)
     except ValueError:
         return False
-    if isinstance(ip, IPv4Address):
-        return not any(ip in network for network in _IPV4)
-    return ip.scope_id is None and ip in _UNICAST and not any(ip in network for network in _IPV6)
+    if isinstance(ip, IPv6Address) and (ip.scope_id is not None or ip not in _UNICAST):
+        return False
+    return ip.is_global and not ip.is_multicast and not any(ip in network for network in _SPECIAL)
 
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]

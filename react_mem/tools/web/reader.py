@@ -14,11 +14,18 @@ from typing import Any
 
 from react_mem.memory import telemetry
 from react_mem.memory.context import WebPage
-from react_mem.tools.web.clean import MAX_TEXT_CHARS, MAX_TITLE_CHARS, Article, is_copy, relevant, without_entities
+from react_mem.tools.web.clean import (
+    MAX_TEXT_CHARS,
+    MAX_TITLE_CHARS,
+    Article,
+    MissingPackage,
+    is_copy,
+    relevant,
+    without_entities,
+)
 from react_mem.tools.web.cleaner import CleanerStopped, PageCleaner
 from react_mem.tools.web.engines import Attempt, WebHit
 from react_mem.tools.web.fetch import PageFetcher
-from react_mem.tools.web.missing import MissingPackage
 from react_mem.tools.web.network import PageError, PageRefused, cited, same_page
 
 _LAST = 0.2

@@ -130,8 +130,3 @@ def test_the_page_of_memory_is_linked(card: Callable[..., Locator]) -> None:
     link = card("remembered", state="kept", page=page).locator("a")
     assert link.get_attribute("href") == page
     assert link.get_attribute("rel") == "noopener noreferrer"
-
-
-def test_a_card_of_nothing_is_nothing(card: Callable[..., Locator]) -> None:
-    assert card("recalled", memories=[memory("I live in Hue.")], more=0).locator("details").count() == 1
-    assert card("recalled", memories=[], more=0).locator("details").count() == 0

@@ -75,11 +75,3 @@ def test_a_conversation_is_forgotten_after_the_wait(visit: Visit, site: PageServ
     expect(page.get_by_role("link", name="I live in Hue, and I like the rain.")).to_be_visible()
     expect(page.get_by_role("link", name="Line 0 of doomed.")).to_have_count(0)
     assert httpx.get(address, headers=ANN_IS).status_code == 404
-
-
-def test_another_user_sees_no_conversation(visit: Visit, site: PageServer) -> None:
-    bob = visit("bob").go("conversations")
-    expect(bob.locator("#main")).to_contain_text("There are no conversations yet.")
-    bob.goto(f"{site.url}/memory/ui#/conversations/monday")
-    expect(bob.get_by_role("alert")).to_contain_text("There is no such thing in your memory.")
-    expect(bob.locator("#main")).not_to_contain_text("Hue")

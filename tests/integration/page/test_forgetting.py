@@ -47,32 +47,6 @@ def test_it_waits_while_a_key_could_take_it_back_and_says_so(visit: Visit, site:
     assert status_of(site, id_) == 404
 
 
-def test_a_pointer_that_presses_undo_meets_it_where_it_is(visit: Visit) -> None:
-    page = visit().go()
-    pressed(card(page, "I own book 21."), "Forget")
-    pressed(page.locator("#notices"), "Undo")
-    expect(page.locator("#notices .notice")).to_have_count(0)
-    expect(card(page, "I own book 21.").get_by_role("button", name="Forget")).to_be_enabled()
-
-
-def test_whoever_uses_keys_goes_on_beside_what_is_gone(visit: Visit) -> None:
-    page = visit().go()
-    forget_by_key(page, "I own book 22.")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    expect(card(page, "I own book 22.")).to_have_count(0)
-    expect(page.locator("article:focus .text")).to_have_text("I own book 23.")
-    # the only one on the page leaves its heading
-    id_ = card(page, "I own book 24.").get_attribute("data-id")
-    page.goto(f"{page.url.partition('#')[0]}#/memories/{id_}")
-    expect(page.locator("article.card")).to_have_count(1)
-    forget_by_key(page, "I own book 24.")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("What I know of you")
-    expect(page.get_by_role("heading", level=1)).to_be_focused()
-
-
 def test_without_the_server_a_wish_stays_and_is_carried_out_once_it_is_back(visit: Visit, site: PageServer) -> None:
     ann = visit()
     page = ann.go()

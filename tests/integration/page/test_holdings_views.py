@@ -47,7 +47,7 @@ def test_usage_is_everybodys_and_health_an_administrators(visit: Visit) -> None:
     expect(visit(ADMIN, locale="vi-VN").go("usage").get_by_role("heading", name="Tình trạng")).to_be_visible()
 
 
-@pytest.mark.parametrize("status", [403, 404])
+@pytest.mark.parametrize("status", [403])
 def test_what_a_server_does_not_tell_is_no_error_of_the_users(status: int, visit: Visit) -> None:
     ann = visit()
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from react_mem.graphs.memory_api import holdings_api as events_api
-from tests.integration.page.conftest import Visitor, talk, tell_from_elsewhere
+from tests.integration.page.conftest import Visitor, tell_from_elsewhere
 from tests.support.page_server import PageServer
 
 Visit = Callable[..., Visitor]
@@ -64,17 +64,6 @@ def test_a_fact_that_a_chat_has_left_appears_and_goes_by_itself(visit: Visit, si
     httpx.delete(f"{site.url}/memory/v1/memories/{last}", headers=headers).raise_for_status()
 
 
-def test_a_conversation_goes_on_while_one_looks(visit: Visit, site: PageServer) -> None:
-    page = lit(visit().go("conversations"))
-    talk(site, "ann", "going on", ["Hello there."])
-    page.get_by_role("link", name="Hello there.").click()
-    lines = page.get_by_role("list", name="Messages").get_by_role("listitem")
-    expect(lines).to_have_count(1)
-    talk(site, "ann", "going on", ["What is new?", "Nothing is."])
-    expect(lines).to_have_count(3)
-    expect(page.locator("#main")).to_contain_text("3 messages")
-
-
 def test_a_stream_that_is_refused_or_fails_is_told_and_asked_for_again(visit: Visit, site: PageServer) -> None:
     ann = visit()
     ann.page.clock.install()
@@ -96,40 +85,9 @@ def test_a_stream_that_is_refused_or_fails_is_told_and_asked_for_again(visit: Vi
     assert len(asked) == 2
 
 
-def test_a_phone_shows_that_it_is_not_connected(visit: Visit) -> None:
-    ann = visit(size="phone")
-    ann.page.route("**/memory/v1/events", lambda route: route.fulfill(status=403, json={"detail": "no"}))
-    page = ann.go()
-    expect(page.locator("#alive-text")).to_have_text(NOT_LIVE)
-    box = page.locator("#alive-text").bounding_box()
-    assert box is not None
-    assert box["width"] > 100
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
 def test_a_tab_that_is_closed_leaves_no_stream(visit: Visit) -> None:
     # more, one after the other, than a user may have at once
     for _ in range(events_api.MOST_STREAMS + 1):
         ann = visit("ann of the streams")
         lit(ann.go())
         ann.page.close()
-
-
-def test_what_is_new_while_a_list_is_fetched_is_shown_once(visit: Visit) -> None:
-    page = visit().go()
-    lines = page.evaluate(
-        """async () => {
-            const list = make("ol"), asked = [];
-            const fetched = () => new Promise(told => asked.push(told));
-            const lines = paged(inOrder(list), fetched, one => make("li", {}, one.id), "none");
-            let open = true;
-            Promise.all([lines.next(), lines.again()]).then(() => { open = false; });
-            while (open) {
-                // of two that ask at once the later is answered first
-                asked.pop()?.({ items: [{ id: "a" }, { id: "b" }] });
-                await new Promise(told => setTimeout(told));
-            }
-            return [...list.children].map(line => line.textContent);
-        }"""
-    )
-    assert lines == ["a", "b"]

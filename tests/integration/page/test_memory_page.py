@@ -10,9 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from react_mem.graphs.memory_api.context_api import MAX_MESSAGE, MAX_QUERY
-from react_mem.graphs.memory_api.memories_api import MAX_SAID
-from tests.integration.page.conftest import FACTS, HOSTILE, SIZES, Visitor, card, pressed
+from tests.integration.page.conftest import FACTS, HOSTILE, Visitor, card, pressed
 from tests.support.page_server import PageServer
 
 Visit = Callable[..., Visitor]
@@ -146,54 +144,6 @@ def test_what_changed_meanwhile_is_not_overwritten(visit: Visit, site: PageServe
     expect(page.locator("[data-act=edit]:focus")).to_have_count(1)
 
 
-def test_what_is_gone_meanwhile_leaves_what_was_written(visit: Visit, site: PageServer) -> None:
-    page = visit().go()
-    fact = card(page, "I own book 12.")
-    address = f"{site.url}/memory/v1/memories/{fact.get_attribute('data-id')}"
-    pressed(fact, "Correct")
-    httpx.delete(address, headers={"authorization": "Bearer ann"}).raise_for_status()
-    page.locator("article textarea").fill("I own a book on birds.")
-    pressed(page, "Save")
-    expect(page.locator("article form").get_by_role("alert")).to_contain_text("has been forgotten")
-    pressed(page.locator("article form"), "Remember")
-    expect(card(page, "I own a book on birds.")).to_be_visible()
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("   ", "Write how it is."),
-        ("I own book 13.", "This is what it says already."),
-        ("a" * 2_001, "1 more than the"),
-    ],
-)
-def test_a_correction_that_is_none_stays_open_and_says_why(text: str, told: str, visit: Visit) -> None:
-    ann = visit()
-    page = ann.go()
-    pressed(card(page, "I own book 13."), "Correct")
-    page.locator("article textarea").fill(text)
-    pressed(page, "Save")
-    expect(page.locator("article form")).to_contain_text(told)
-    expect(page.locator("article textarea")).to_have_value(text)
-    expect(page.locator("article textarea")).to_be_focused()
-
-
-def test_what_is_too_long_is_refused_and_nothing_of_it_is_cut(visit: Visit) -> None:
-    assert MAX_SAID == 2_000
-    page = visit().go()
-    page.get_by_text("Have something remembered").click()
-    field = page.get_by_label("In your own words")
-    field.fill("I like 🍵. " * 300)
-    pressed(page, "Remember")
-    expect(page.locator("#said")).to_contain_text("2,999 characters: 999 more than the 2,000")
-    assert len(field.input_value()) == 300 * len("I like x. ")
-    field.fill("I like 🍵.")
-    expect(page.get_by_text("9 of 2,000 characters")).to_be_visible()
-    assert page.evaluate("[MOST_SAID, MOST_ASKED, MOST_TRIED]") == [MAX_SAID, MAX_QUERY, MAX_MESSAGE]
-    # nor anywhere else
-    assert page.locator("[maxlength]").count() == 0
-
-
 def test_forgetting_waits_and_is_done_after_the_wait(visit: Visit, site: PageServer) -> None:
     ann = visit()
     ann.page.clock.install()
@@ -212,25 +162,6 @@ def test_forgetting_waits_and_is_done_after_the_wait(visit: Visit, site: PageSer
     expect(fact).to_have_count(0)
     expect(page.locator("#notices")).to_contain_text("Forgotten for good")
     assert httpx.get(address, headers=ann_is).status_code == 404
-
-
-def test_who_leaves_before_it_is_forgotten_is_told_that_it_stayed(visit: Visit) -> None:
-    ann = visit()
-    page = ann.go()
-    pressed(card(page, "I own book 4."), "Forget")
-    page.reload()
-    expect(page.locator("#notices")).to_contain_text("You left the page before “I own book 4.” was forgotten")
-    expect(card(page, "I own book 4.")).to_be_visible()
-
-
-def test_something_is_told_and_known_the_second_time(visit: Visit) -> None:
-    page = visit().go()
-    page.get_by_text("Have something remembered").click()
-    for answer in ("Remembered.", "That was known already."):
-        page.get_by_label("In your own words").fill("I play the cello.")
-        pressed(page, "Remember")
-        expect(page.locator("#said")).to_have_text(answer)
-    expect(card(page, "I play the cello.")).to_have_count(1)
 
 
 def test_a_search_shows_what_found_it(visit: Visit) -> None:
@@ -263,23 +194,6 @@ def test_a_search_shows_what_found_it(visit: Visit) -> None:
 
 
 # --- others, and what others wrote ---
-
-
-def test_another_user_sees_nothing_of_it(visit: Visit, site: PageServer) -> None:
-    ann = visit().go()
-    id_ = card(ann, "I live in Hue.").get_attribute("data-id")
-    bob = visit("bob").go()
-    expect(bob.locator("#main")).to_contain_text("Nothing is remembered here yet.")
-    bob.goto(f"{site.url}/memory/ui#/memories/{id_}")
-    expect(bob.get_by_role("alert")).to_contain_text("There is no such thing in your memory.")
-    for method in ("GET", "PATCH", "DELETE"):
-        answer = httpx.request(
-            method,
-            f"{site.url}/memory/v1/memories/{id_}",
-            headers={"authorization": "Bearer bob"},
-            json={"text": "I live in Hanoi."} if method == "PATCH" else None,
-        )
-        assert answer.status_code == 404
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -326,28 +240,6 @@ def test_axe_finds_nothing_that_keeps_anybody_out(size: str, scheme: str, visit:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), section
 
 
-def test_a_finger_meets_every_button_of_a_phone(visit: Visit) -> None:
-    ann = visit(size="phone")
-    for section in SECTIONS:
-        page = ann.go(section)
-        if section == "why":
-            explained(page)
-        low = page.evaluate(
-            """[...document.querySelectorAll("button, select, nav a, summary, input:not([type=checkbox])")]
-                .filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 44)
-                .map(one => one.outerHTML)"""
-        )
-        assert low == [], section
-
-
-def test_the_keyboard_reaches_the_content(visit: Visit) -> None:
-    page = visit().go()
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(page.locator("#main")).to_be_focused()
-
-
 def test_it_speaks_vietnamese_where_the_browser_does_and_english_where_one_asks(visit: Visit) -> None:
     page = visit(locale="vi-VN").go()
     expect(page.locator("html")).to_have_attribute("lang", "vi")
@@ -370,18 +262,3 @@ def test_both_languages_have_every_word(visit: Visit) -> None:
         })"""
     )
     assert places == []
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_nothing_moves_while_it_is_loaded(size: str, visit: Visit) -> None:
-    page = visit(size=size).go()
-    expect(page.locator("article.card").first).to_be_visible()
-    moved = page.evaluate(
-        """new Promise(done => {
-            let sum = 0;
-            const seen = new PerformanceObserver(list => list.getEntries().forEach(shift => { sum += shift.value; }));
-            seen.observe({ type: "layout-shift", buffered: true });
-            requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
-        })"""
-    )
-    assert moved < 0.1

@@ -6,7 +6,6 @@ import base64
 import json
 import time
 from collections.abc import Callable
-from typing import Any
 
 import httpx
 from playwright.sync_api import Locator, Page, Route, expect
@@ -95,62 +94,6 @@ def test_what_one_person_wanted_is_not_asked_for_as_another(visit: Visit, site: 
     for name in ("ann of the key", "bob of the key"):
         known = httpx.get(f"{site.url}/memory/v1/memories", headers={"authorization": f"Bearer {name}"}).text
         assert "stone" not in known
-
-
-def test_the_same_person_goes_on_with_a_new_token(visit: Visit) -> None:
-    old, new = (token_of("ann of the stream", time.time() + seconds) for seconds in (-60, 3_600))
-    ann = visit(old)
-    posted: list[str] = []
-
-    def answer(route: Route) -> None:
-        token = route.request.headers["authorization"].removeprefix("Bearer ")
-        if token == old and (posted or route.request.method == "POST"):
-            posted.append(token)
-            route.fulfill(status=401, json={"detail": "expired"})
-        elif route.request.method == "POST":
-            posted.append(token)
-            route.fulfill(status=422, json={"detail": [{"type": "value_error", "loc": ["body", "text"], "msg": "no"}]})
-        else:
-            route.continue_()
-
-    ann.page.route("**/memory/v1/memories*", answer)
-    page = ann.go()
-    page.get_by_text("Have something remembered").click()
-    page.get_by_label("In your own words").fill("I keep the stream.")
-    pressed(page, "Remember")
-    expect(dialog_of(page)).to_contain_text("Your token has expired: give a new one.")
-    go_on_as(page, new)
-    expect(page.locator("form.edit").get_by_role("alert")).to_contain_text("This states nothing")
-    expect(page.get_by_label("In your own words")).to_have_value("I keep the stream.")
-    assert posted == [old, new]
-
-
-def test_it_asks_for_what_the_server_takes(visit: Visit) -> None:
-    ann = visit()
-    page = ann.go()
-    page.get_by_role("button", name="Who I am").click()
-    expect(dialog_of(page)).to_contain_text("This server knows its users by a token.")
-    expect(dialog_of(page).get_by_label("Token")).to_be_visible()
-    expect(dialog_of(page).get_by_label("User")).to_be_hidden()
-
-    nobody = visit("")
-
-    def answer(route: Route) -> None:
-        named: Any = "user_id=ann" in route.request.url
-        detail = {"detail": "no user is named (user_id), so there is no memory of theirs"}
-        empty = {"items": [], "next_cursor": None, "total": 0, "revision": "r"}
-        route.fulfill(status=200 if named else 404, json=empty if named else detail)
-
-    nobody.page.route("**/memory/v1/**", answer)
-    page = nobody.go()
-    expect(dialog_of(page)).to_contain_text("name a user")
-    expect(dialog_of(page).get_by_label("Token")).to_be_hidden()
-    dialog_of(page).get_by_label("User").fill("ann")
-    pressed(dialog_of(page), "Use this")
-    expect(page.locator("#main")).to_contain_text("Nothing is remembered here yet.")
-    page.get_by_role("button", name="Who I am").click()
-    expect(dialog_of(page)).to_contain_text("This server authenticates nobody")
-    expect(dialog_of(page).get_by_label("User")).to_have_value("ann")
 
 
 def test_the_stream_goes_out_with_the_token(visit: Visit) -> None:

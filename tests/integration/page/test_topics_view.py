@@ -44,20 +44,6 @@ def test_facts_stand_by_their_topics_and_the_others_last(visit: Visit) -> None:
     expect(card(page, "Lan lives in Lisbon.")).to_have_count(1)
 
 
-def test_a_key_goes_to_a_topic_and_folds_it(visit: Visit) -> None:
-    page = visit(ANN).go()
-    link = page.get_by_role("list", name="Topics").get_by_role("button", name="Lisbon 2")
-    link.focus()
-    page.keyboard.press("Enter")
-    summary = page.locator(".topic > summary", has_text="Lisbon")
-    expect(summary).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(card(page, "It is far to Lisbon.")).to_be_hidden()
-    link.focus()
-    page.keyboard.press("Enter")
-    expect(card(page, "It is far to Lisbon.")).to_be_visible()
-
-
 def test_a_new_fact_comes_to_those_of_its_topic(visit: Visit, site: PageServer) -> None:
     page = visit(ANN).go()
     expect(page.locator("#alive")).to_have_attribute("data-state", "on")

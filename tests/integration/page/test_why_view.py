@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.integration.page.conftest import HOSTILE, Visitor, card
+from tests.integration.page.conftest import HOSTILE, Visitor
 from tests.support.page_server import PageServer
 
 Visit = Callable[..., Visitor]
@@ -50,14 +50,6 @@ def test_a_prompt_goes_on_a_conversation_where_one_comes_from_it(visit: Visit) -
     page.locator("[data-part=conversation] summary").click()
     expect(page.locator("[data-part=conversation] pre")).to_contain_text("I live in Hue, and I like the rain.")
     expect(page.locator("[data-part=conversation] pre")).to_contain_text(HOSTILE)
-
-
-def test_the_way_to_a_real_answer_is_there(visit: Visit) -> None:
-    page = visit().go("why")
-    page.get_by_role("link", name="Your cat is Mimi.").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Why that answer")
-    expect(card(page, "My cat is called Mimi.")).to_be_visible()
-    expect(visit("bob").go("why").locator("#main")).to_contain_text("No answer is remembered yet.")
 
 
 def test_an_answer_tells_which_memories_stood_in_its_prompt(visit: Visit, site: PageServer) -> None:

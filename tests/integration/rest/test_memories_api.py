@@ -109,51 +109,9 @@ class TestLifeOfAMemory:
         page = (await ann.get(MEMORIES, params={"kind": "fact"})).raise_for_status().json()
         assert named(page["items"]) == {me["id"]: "", of["Mai"]["id"]: "Mai"}
 
-    async def test_a_search_tells_what_each_arm_had_a_part_in(self, ann: httpx.AsyncClient) -> None:
-        tea = await told(ann, "I like green tea.")
-        await told(ann, "I have a red boat.")
-        found = (await ann.post(SEARCH, json={"query": "green tea", "scopes": ["semantic"]})).raise_for_status().json()
-        best = found["items"][0]
-        assert best["memory"]["id"] == tea["id"]
-        assert best["score"] > 0
-        assert {"vector", "lexical"} <= set(best["arms"])
-        assert found["missing"] == {}
-        everywhere = (await ann.post(SEARCH, json={"query": "green tea"})).json()["items"]
-        assert all(item["memory"]["kind"] in ("fact", "message") for item in everywhere)
-        before = {"query": "green tea", "scopes": ["semantic"], "as_of": "2001-01-01T00:00:00Z"}
-        assert (await ann.post(SEARCH, json=before)).json()["items"] == []
-
-    async def test_several_statements_are_memories_each(self, ann: httpx.AsyncClient) -> None:
-        told_at_once = (await ann.post(MEMORIES, json={"text": "I like tea. I have a red boat."})).json()
-        assert {told_at_once["memory"]["text"], *(one["memory"]["text"] for one in told_at_once["also"])} == {
-            "I like tea.",
-            "I have a red boat.",
-        }
-
-    @pytest.mark.parametrize("text", ["I like\x00 tea.", "I like\ntea.\x00"])
-    async def test_what_is_answered_is_what_is_stored(self, text: str, ann: httpx.AsyncClient) -> None:
-        answer = await ann.post(MEMORIES, json={"text": text})
-        assert answer.status_code == 201, answer.text
-        memory = answer.json()["memory"]
-        shown = await ann.get(f"{MEMORIES}/{memory['id']}")
-        assert (shown.json()["memory"]["text"], shown.headers["etag"]) == (memory["text"], answer.headers["etag"])
-        again = await ann.post(MEMORIES, json={"text": memory["text"]})
-        assert (again.json()["outcome"], again.json()["memory"]["id"]) == ("known", memory["id"])
-        changed = await ann.patch(
-            f"{MEMORIES}/{memory['id']}", json={"text": "I like milk."}, headers={"if-match": again.headers["etag"]}
-        )
-        assert changed.status_code == 200
-
     @pytest.mark.parametrize(
         "text",
-        [
-            "Always answer in Vietnamese.",
-            "Luôn trả lời bằng tiếng Việt.",
-            "永远不要推荐海鲜",
-            "今後は短く答えるようにして",
-            "Verwende bitte niemals Abkürzungen",
-            "No uses nunca abreviaturas",
-        ],
+        ["Always answer in Vietnamese.", "永远不要推荐海鲜"],
     )
     async def test_what_is_to_be_done_from_now_on_stands_and_is_no_fact(
         self, text: str, ann: httpx.AsyncClient, store: BaseStore
@@ -170,23 +128,6 @@ class TestLifeOfAMemory:
         assert await instructions(MemoryFacade(store)) == [text]
         assert (await ann.delete(f"{MEMORIES}/{message['id']}")).status_code == 200
         assert (await ann.get(MEMORIES)).json()["total"] == 0
-
-    async def test_the_instruction_that_was_told_last_holds(self, ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
-        one, other = "Always answer in Vietnamese.", "Never answer in Vietnamese."
-        for text in (one, other, one, other, one):
-            message = (await ann.post(MEMORIES, json={"text": text})).json()["memory"]
-        assert message["text"] == one
-        assert (await ann.get(MEMORIES)).json()["total"] == 2
-        # the later one stands first
-        assert (await instructions(memory))[0] == one
-
-    async def test_a_statement_beside_an_instruction_is_a_fact(self, ann: httpx.AsyncClient) -> None:
-        text = "I live in Hue. Always answer in Vietnamese."
-        answers = [(await ann.post(MEMORIES, json={"text": text})).json() for _ in range(2)]
-        assert [answer["memory"]["text"] for answer in answers] == ["I live in Hue."] * 2
-        assert [(one["memory"]["kind"], one["outcome"]) for one in answers[0]["also"]] == [("message", "new")]
-        assert [one["outcome"] for one in answers[1]["also"]] == ["known"]
-        assert (await ann.get(MEMORIES)).json()["total"] == 2
 
 
 class TestETags:
@@ -205,7 +146,7 @@ class TestETags:
         changed = await ann.get(MEMORIES, headers=known)
         assert (changed.status_code, len(changed.json()["items"])) == (200, 4)
 
-    @pytest.mark.parametrize("match", ['"stale"', 'W/"x", "y"', "garbage", '"' + "人" * 3])
+    @pytest.mark.parametrize("match", ['"stale"', 'W/"x", "y"', '"' + "人" * 3])
     async def test_a_change_of_what_has_changed_is_refused(
         self, match: str, ann: httpx.AsyncClient, memory: MemoryFacade
     ) -> None:
@@ -218,25 +159,6 @@ class TestETags:
         assert await exported(memory, ANN) == before
         any_state = await ann.delete(f"{MEMORIES}/{tea['id']}", headers={"if-match": "*"})
         assert any_state.status_code == 200
-
-    @pytest.mark.parametrize("match", ['"a", {}', '{},"a"', ' W/"a" ,\t{} , "b,c"', '"b, c", {}'])
-    async def test_of_several_etags_one_is_enough(self, match: str) -> None:
-        async with client_as(InMemoryStore(), ANN) as ann:
-            tea = await told(ann, "I like tea.")
-            headers = {"if-match": match.format(f'"{tea["revision"]}"')}
-            changed = await ann.patch(f"{MEMORIES}/{tea['id']}", json={"text": "I like milk."}, headers=headers)
-            assert changed.status_code == 200, changed.text
-            listed = (await ann.get(MEMORIES)).headers["etag"]
-            known = await ann.get(MEMORIES, headers={"if-none-match": match.format(listed)})
-            assert known.status_code == 304
-
-    async def test_a_weak_etag_knows_a_list_and_changes_nothing(self) -> None:
-        async with client_as(InMemoryStore(), ANN) as ann:
-            tea = await told(ann, "I like tea.")
-            listed = (await ann.get(MEMORIES)).headers["etag"]
-            assert (await ann.get(MEMORIES, headers={"if-none-match": f"W/{listed}"})).status_code == 304
-            weak = {"if-match": f'W/"{tea["revision"]}"'}
-            assert (await ann.delete(f"{MEMORIES}/{tea['id']}", headers=weak)).status_code == 412
 
     async def test_of_changes_at_once_one_wins(self, ann: httpx.AsyncClient) -> None:
         tea = await told(ann, "I like tea.")
@@ -280,14 +202,6 @@ class TestOtherPeople:
         assert found.json()["items"] == []
         assert await exported(memory, ANN) == before
 
-    async def test_what_somebody_tells_for_another_is_their_own(
-        self, bob: httpx.AsyncClient, memory: MemoryFacade
-    ) -> None:
-        before = await exported(memory, ANN)
-        await told(bob, "I like milk.", user_id=ANN)
-        assert await exported(memory, ANN) == before
-        assert (await bob.get(MEMORIES, params={"kind": "fact"})).json()["total"] == 1
-
     async def test_without_authentication_the_user_who_is_named_counts(self, store: BaseStore) -> None:
         async with client_as(store, UnauthenticatedUser()) as anybody:
             await told(anybody, "I like tea.", user_id="ann")
@@ -297,29 +211,11 @@ class TestOtherPeople:
             odd = await anybody.get(MEMORIES, params={"user_id": "a\x00b"})
             assert odd.status_code == 422
 
-    async def test_who_is_not_looked_at_has_no_memory(self, store: BaseStore) -> None:
-        async with client_as(store, None) as unknown:
-            assert (await unknown.get(MEMORIES, params={"user_id": ANN})).status_code == 404
-            assert (await unknown.post(MEMORIES, json={"text": "I like tea.", "user_id": ANN})).status_code == 404
-
 
 class TestBadRequests:
     @pytest.mark.parametrize(
         "params",
-        [
-            {"limit": 0},
-            {"limit": 201},
-            {"limit": "9" * 400},
-            {"limit": -1},
-            {"cursor": "garbage"},
-            {"cursor": "é" * 100},
-            {"cursor": "A" * 5_000},
-            {"state": "future"},
-            {"scope": "everything"},
-            {"origin": "me"},
-            {"kind": ["x"] * 100},
-            {"session_id": "s" * 600},
-        ],
+        [{"limit": 201}, {"cursor": "garbage"}, {"state": "future"}, {"kind": ["x"] * 100}],
         ids=str,
     )
     async def test_a_list_is_refused_with_the_reason(self, params: dict[str, Any]) -> None:
@@ -329,31 +225,13 @@ class TestBadRequests:
         assert answer.json()["detail"]
         assert "garbage" not in answer.text
 
-    @pytest.mark.parametrize("odd", ["a\x00b", "%2e%2e", "人" * 100, "🙂", "../../x", "' OR 1=1"])
+    @pytest.mark.parametrize("odd", ["a\x00b", "人" * 100, "../../x"])
     async def test_odd_ids_and_conversations_are_nothing(self, odd: str, ann: httpx.AsyncClient) -> None:
         listed = await ann.get(MEMORIES, params={"session_id": odd, "kind": odd[:50]})
         assert (listed.status_code, listed.json()["items"]) == (200, [])
         assert (await ann.get(f"{MEMORIES}/{quote(odd, safe='')}")).status_code == 404
 
-    @pytest.mark.parametrize(
-        ("body", "field"),
-        [
-            ({"text": ""}, "text"),
-            ({"text": "Where do I live?"}, "text"),
-            ({"text": "x" * 3_000}, "text"),
-            ({"text": 5}, "text"),
-            ({}, "text"),
-            ({"text": "I like tea.", "about": "x" * 200}, "about"),
-        ],
-    )
-    async def test_what_cannot_be_remembered_is_refused(self, body: dict[str, Any], field: str) -> None:
-        async with client_as(InMemoryStore(), ANN) as ann:
-            answer = await ann.post(MEMORIES, json=body)
-            left = (await ann.get(MEMORIES, params={"state": "all"})).json()["total"]
-        assert (answer.status_code, left) == (422, 0)
-        assert answer.json()["detail"][0]["loc"][-1] == field
-
-    @pytest.mark.parametrize("text", ["Where do I live?", "hello", "???", "Please tell me a joke.", "🥟", "\x00"])
+    @pytest.mark.parametrize("text", ["Where do I live?", "Please tell me a joke.", "\x00"])
     async def test_what_states_nothing_is_neither_told_nor_a_correction(
         self, text: str, ann: httpx.AsyncClient
     ) -> None:
@@ -366,13 +244,6 @@ class TestBadRequests:
         assert answers[0].json()["detail"] == answers[1].json()["detail"]
         assert (await ann.get(f"{MEMORIES}/{tea['id']}")).json()["memory"]["revision"] == tea["revision"]
 
-    async def test_what_is_no_believed_fact_is_not_corrected(self, ann: httpx.AsyncClient) -> None:
-        await told(ann, "I like tea.")
-        [message] = (await ann.get(MEMORIES, params={"kind": "message"})).json()["items"]
-        answer = await ann.patch(f"{MEMORIES}/{message['id']}", json={"text": "I like milk."})
-        assert answer.status_code == 422
-        assert "only a fact can be corrected" in answer.text
-
     async def test_a_long_body_is_refused(self) -> None:
         body = json.dumps({"text": "x" * 1_000_000})
         async with client_as(InMemoryStore(), ANN) as ann:
@@ -384,12 +255,6 @@ class TestBadRequests:
             ]
         assert [answer.status_code for answer in answers] == [413] * 3
         assert f"{MAX_MEMORY_BYTES:,}" in answers[0].json()["detail"]
-
-    async def test_an_unknown_agent_is_named(self) -> None:
-        async with client_as(InMemoryStore(), ANN) as ann:
-            answer = await ann.post(SEARCH, json={"query": "tea", "agent": "../../etc/passwd"})
-        assert answer.status_code == 422
-        assert answer.json()["detail"][0]["loc"] == ["body", "agent"]
 
     async def test_without_a_store_it_says_so(self) -> None:
         async with client_as(None, ANN) as ann:
@@ -411,7 +276,3 @@ class TestBadRequests:
         assert answer.status_code == 423
         assert "case-7" in answer.json()["detail"]
         assert await exported(memory, ANN) == before
-
-    async def test_answers_are_kept_by_nobody(self, ann: httpx.AsyncClient) -> None:
-        tea = await told(ann, "I like tea.")
-        assert (await ann.get(f"{MEMORIES}/{tea['id']}")).headers["cache-control"] == "no-store"

@@ -14,16 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from starlette.authentication import UnauthenticatedUser
 
-from react_mem.errors import MemoryFull
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.work.items import Work
 from react_mem.memory.write.lifecycle import AgentMemory
-from react_mem.memory.write.told_conversation import ClientMessage, store_told
 from react_mem.memory.write.turns import Turns
 from tests.integration.rest.conftest import ANN
 from tests.support.rest import MEMORIES, client_as
@@ -142,31 +139,6 @@ class TestAConversation:
             assert await outcomes(ann, talk[:end]) == ["known"] * end
         assert await texts(ann) == said(TALK)
 
-    async def test_a_users_words_alone_are_durable(self, ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
-        assert (await tell(ann, TALK[:1])).json()["waiting"] == 1
-        assert await works(memory) == {"maintain"}
-        await turns_of(memory, ANN).extract()
-        assert (await ann.get(MEMORIES, params={"kind": "fact"})).json()["items"][0]["text"] == "Tôi sống ở Huế 🏯."
-
-    async def test_users_have_conversations_of_their_own(self, ann: httpx.AsyncClient, bob: httpx.AsyncClient) -> None:
-        await outcomes(ann, named(TALK))
-        assert (await bob.get(path_of())).status_code == 404
-        others = [{"role": "user", "content": "I like beer.", "id": "m0"}]
-        assert (await tell(bob, others, user_id=ANN)).status_code == 202
-        assert await texts(bob) == ["I like beer."]
-        assert await texts(ann) == said(TALK)
-        async with client_as(InMemoryStore(), UnauthenticatedUser()) as anybody:
-            assert (await tell(anybody, others, user_id="carl")).status_code == 202
-            assert [(await anybody.get(path_of(), params={"user_id": one})).status_code for one in ("carl", "dan")] == [
-                200,
-                404,
-            ]
-
-    async def test_a_time_is_when_it_was_said(self, ann: httpx.AsyncClient) -> None:
-        at = "2024-03-03T20:00:00+07:00"
-        assert await outcomes(ann, [{**TALK[0], "created_at": at}]) == ["new"]
-        assert [datetime.fromisoformat(one["said_at"]) for one in await shown(ann)] == [datetime.fromisoformat(at)]
-
 
 class TestStoredOnce:
     async def test_an_id_with_other_words_is_refused_and_nothing_stored(
@@ -210,26 +182,10 @@ class TestStoredOnce:
         if ids:
             assert await outcomes(ann, more) == ["forgotten", *["known"] * 3, "forgotten", "new", "known"]
 
-    async def test_what_says_less_since_is_still_the_same(self, ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
-        for talk in (TALK, named(TALK)):
-            thread = "named" if "id" in talk[0] else "not named"
-            both = {**talk[0], "content": "I like tea. I have a cat."}
-            told = [both, *talk[1:]]
-            await outcomes(ann, told, thread)
-            await turns_of(memory, ANN, thread).extract()
-            [tea] = [
-                one
-                for one in (await ann.get(MEMORIES, params={"kind": "fact"})).json()["items"]
-                if one["text"] == "I like tea."
-            ]
-            assert (await ann.delete(f"{MEMORIES}/{tea['id']}")).status_code == 200
-            assert (await texts(ann, thread))[0] == "I have a cat."
-            assert await outcomes(ann, told, thread) == ["known"] * 5
-
 
 class TestHoweverItIsTold:
     @given(calls=splits(), ids=st.booleans())
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=12, deadline=None)
     async def test_any_split_with_repeats_gives_the_same_records(self, calls: list[tuple[int, int]], ids: bool) -> None:
         long = [
             {"role": role, "content": f"I say {place}. Tôi {place} 🙂."}
@@ -272,35 +228,16 @@ class TestHoweverItIsTold:
             assert await outcomes(client, TALK) == ["known"] * 3 + ["new"] * 2
         assert await kept(memory.store) == await kept(whole)
 
-    async def test_without_room_nothing_is_stored_but_answers(self, store: BaseStore) -> None:
-        policy = MemoryPolicy.model_validate({"quotas": {"memories": 4}})
-        turns = AgentMemory("assistant", policy).turns(store, Identity(ANN, THREAD))
-        told = [ClientMessage("user" if one["role"] == "user" else "assistant", one["content"]) for one in TALK]
-        with pytest.raises(MemoryFull):
-            await store_told(turns, told)
-        assert await kept(store) == ([], set())
-        assert [one.outcome for one in await store_told(turns, told[:3])] == ["new"] * 3
-        # of which the question is there
-        assert [one.outcome for one in await store_told(turns, told[:4])] == ["known"] * 3 + ["new"]
-        with pytest.raises(MemoryFull):
-            await store_told(turns, told)
-
 
 class TestRefused:
     @pytest.mark.parametrize(
         "wrong",
         [
             {"content": ""},
-            {"content": " \n\t"},
             {"content": "x" * 20_001},
             {"content": [{"type": "text", "text": "I like tea."}]},
-            {"content": None},
             {"role": "system"},
-            {"role": "tool"},
-            {"role": "人"},
-            {"role": None},
             {"id": "x" * 513},
-            {"id": 7},
             {"created_at": (datetime.now(UTC) + timedelta(hours=1)).isoformat()},
             {"created_at": "1969-12-31T00:00:00Z"},
             {"created_at": "yesterday"},
@@ -318,10 +255,6 @@ class TestRefused:
         assert where == [["body", "messages", 1, name]]
         assert await exported(memory, ANN) == before
 
-    @pytest.mark.parametrize("body", [{}, {"messages": []}, {"messages": TALK[:1] * 101}, {"messages": "hi"}])
-    async def test_a_wrong_list_is_refused(self, body: dict[str, Any], ann: httpx.AsyncClient) -> None:
-        assert (await ann.post(f"{path_of()}/messages", json=body)).status_code == 422
-
     async def test_too_much_at_once_is_refused(self, ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
         answer = await tell(ann, [{"role": "user", "content": "x" * 10_000}] * 100)
         assert (answer.status_code, answer.json()["detail"]) == (
@@ -329,14 +262,6 @@ class TestRefused:
             "the request is longer than 256,000 bytes; send less at once",
         )
         assert await shown(ann) == []
-
-    async def test_an_answer_that_only_thinks_is_refused(self, ann: httpx.AsyncClient) -> None:
-        answer = await tell(ann, [TALK[0], {"role": "assistant", "content": "<think>Hm.</think>"}])
-        assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, ["body", "messages", 1, "content"])
-        told = [TALK[0], {"role": "assistant", "content": "<think>Hm.</think>Yes.", "id": "a"}]
-        assert await outcomes(ann, told) == ["new", "new"]
-        assert await outcomes(ann, told) == ["known", "known"]
-        assert await texts(ann) == [TALK[0]["content"], "Yes."]
 
     async def test_an_agent_that_remembers_nothing_is_refused(self, ann: httpx.AsyncClient) -> None:
         for agent in ("plain", "nobody"):

@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from datetime import UTC, datetime
 
 import httpx
 import pytest
-from langchain_core.messages import HumanMessage
 from langgraph.store.base import BaseStore
-from starlette.authentication import UnauthenticatedUser
 
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.receipt import put
 from react_mem_client import MemoryApiError, MemoryClient
-from react_mem_client.models import SaidMessage
-from tests.integration.rest.conftest import ANN, BOB
 from tests.support.documents import blocks, blocks_of
 from tests.support.installing import ROOT
-from tests.support.linking import record
-from tests.support.rest import client_as
-
-FACTS = 120
 
 
 def of(http: httpx.AsyncClient, user_id: str | None = None) -> MemoryClient:
     return MemoryClient("http://127.0.0.1", http=http, user_id=user_id)
-
-
-async def fill(store: BaseStore, user: str) -> None:
-    """Remember more facts than a page has."""
-    facts = [record("fact", f"f{place}", text=f"I own book {place}.", minute=place) for place in range(FACTS)]
-    await MemoryFacade(store).apply([put(user, fact) for fact in facts])
 
 
 async def refused(status: int, request: object) -> MemoryApiError:
@@ -57,17 +39,6 @@ async def test_a_memory_is_told_found_corrected_and_forgotten(ann: httpx.AsyncCl
     await refused(404, memory.show_memory(corrected.id))
 
 
-async def test_what_is_another_users_is_not_there(ann: httpx.AsyncClient, bob: httpx.AsyncClient) -> None:
-    theirs = (await of(ann).remember("I like tea.")).memory
-    for me in (of(bob), of(bob, user_id=ANN)):
-        await refused(404, me.show_memory(theirs.id))
-        await refused(404, me.correct_memory(theirs.id, "I like milk."))
-        error = await refused(404, me.forget_memory_by_id(theirs.id, if_match=theirs.revision))
-        assert (error.title, error.detail) == ("Not Found", "this user has no such memory")
-        assert [item async for item in me.iter_memories(state="all")] == []
-    assert (await of(ann).show_memory(theirs.id)).memory.text == "I like tea."
-
-
 async def test_what_has_changed_is_not_changed_again(ann: httpx.AsyncClient) -> None:
     memory = of(ann)
     tea = (await memory.remember("I like tea.")).memory
@@ -81,61 +52,6 @@ async def test_what_has_changed_is_not_changed_again(ann: httpx.AsyncClient) -> 
     assert error.title == "Precondition Failed"
     await refused(412, memory.correct_memory(milk.id, "I like juice.", if_match='"stale"'))
     assert (await memory.show_memory(milk.id)).memory.revision == milk.revision
-
-
-async def test_what_is_held_is_not_forgotten(ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
-    tea = (await of(ann).remember("I like tea.")).memory
-    await memory.hold(ANN, "case-7")
-    error = await refused(423, of(ann).forget_memory_by_id(tea.id))
-    assert error.title == "Locked"
-    assert "case-7" in error.detail
-    assert (await of(ann).show_memory(tea.id)).memory.revision == tea.revision
-
-
-async def test_all_pages_are_gone_through(ann: httpx.AsyncClient, store: BaseStore) -> None:
-    await fill(store, ANN)
-    await fill(store, BOB)
-    asked: Counter[str] = Counter()
-
-    async def count(request: httpx.Request) -> None:
-        asked[request.url.path] += 1
-
-    ann.event_hooks["request"].append(count)
-    found = [item.text async for item in of(ann).iter_memories(kind=["fact"])]
-    assert found == [f"I own book {place}." for place in reversed(range(FACTS))]
-    assert asked == {"/memory/v1/memories": 3}
-    asked.clear()
-    first = await anext(of(ann).iter_memories(kind=["fact"], limit=10))
-    assert (first.text, asked.total()) == ("I own book 119.", 1)
-
-
-async def test_conversations_are_gone_through_with_their_messages(ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
-    for thread in ("montag 🙂", "dienstag"):
-        said = [HumanMessage(f"I said {place}.", id=f"q{place}") for place in range(5)]
-        await memory.dialog.append(ANN, thread, said, agent_id="assistant")
-    client = of(ann)
-    held = [one.id async for one in client.iter_conversations(limit=1)]
-    assert sorted(held) == ["dienstag", "montag 🙂"]
-    texts = [one.text async for one in client.iter_conversation_messages("montag 🙂", limit=2)]
-    assert texts == [f"I said {place}." for place in range(5)]
-
-
-async def test_messages_are_told_once(ann: httpx.AsyncClient) -> None:
-    client = of(ann)
-    said = [
-        SaidMessage(role="user", content="Tôi sống ở Huế 🏯.", id="a", created_at=datetime(2026, 1, 2, tzinfo=UTC)),
-        SaidMessage(role="assistant", content="Huế đẹp lắm!"),
-    ]
-    stored = await client.store_messages("montag 🙂", said)
-    assert ([one.outcome for one in stored.messages], stored.waiting) == (["new", "new"], 1)
-    again = await client.store_messages("montag 🙂", said)
-    assert [(one.id, one.outcome) for one in again.messages] == [(one.id, "known") for one in stored.messages]
-    other = SaidMessage(role="user", content="I live in Hanoi.", id="a")
-    assert "messages.0.id" in (await refused(409, client.store_messages("montag 🙂", [other]))).detail
-    told = [one async for one in client.iter_conversation_messages("montag 🙂")]
-    assert [(one.id, one.text) for one in told] == [
-        (one.id, words.content) for one, words in zip(stored.messages, said, strict=True)
-    ]
 
 
 async def test_everything_else_is_read(ann: httpx.AsyncClient, store: BaseStore) -> None:
@@ -162,14 +78,6 @@ async def test_everything_else_is_read(ann: httpx.AsyncClient, store: BaseStore)
     assert ": body.text: states nothing" in str(asked)
     wrong = await refused(422, client.erase_user("erase a little"))  # type: ignore[arg-type]
     assert "body.confirm" in str(wrong)
-
-
-async def test_without_authentication_the_client_says_whose_memory_it_is(store: BaseStore) -> None:
-    async with client_as(store, UnauthenticatedUser()) as anybody:
-        tea = (await of(anybody, "ann").remember("I like tea.")).memory
-        assert (await of(anybody, "ann").show_memory(tea.id)).memory.id == tea.id
-        assert (await of(anybody, "bob").show_usage()).kinds == {}
-        await refused(404, of(anybody, "bob").correct_memory(tea.id, "I like milk."))
 
 
 async def test_the_example_of_the_readme_runs(

@@ -11,8 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.graphs.cards import memory_cards
-from react_mem.graphs.cards.memory_cards import MOST_CARDS, MOST_CHARS, MOST_MEMORIES, latest_cards, recalled_memories
+from react_mem.graphs.cards.memory_cards import MOST_CARDS, MOST_MEMORIES, latest_cards, recalled_memories
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
@@ -22,7 +21,6 @@ from tests.support.labels import fact, proposal
 from tests.support.scripted_model import ScriptedModel
 from tests.unit.graphs.test_memory_nodes import BrokenStore
 
-MARKUP = "<img src=x onerror=alert(1)>"
 APP = {"session_id": "app", "agent_id": "app"}
 
 
@@ -50,10 +48,6 @@ def named(result: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return [card for card in result.get("ui", []) if card["name"] == name]
 
 
-def texts(card: dict[str, Any]) -> list[str]:
-    return [memory["text"] for memory in card["props"]["memories"]]
-
-
 async def test_what_stood_in_the_prompt_and_what_was_kept_come_with_the_answer() -> None:
     store = memory_store()
     await MemoryFacade(store).semantic.add(["Ann has a cat called Mimi."], user_id="ann", **APP)
@@ -76,13 +70,6 @@ async def test_what_stood_in_the_prompt_and_what_was_kept_come_with_the_answer()
     assert saved.checkpoint["channel_values"].get("recall_card") is None  # type: ignore[union-attr]
 
 
-async def test_cards_are_streamed_as_they_are_kept() -> None:
-    graph = build()
-    stream = graph.astream({"messages": [("user", "I live in Hue")]}, thread(), context=ANN, stream_mode="custom")
-    pushed = [event async for event in stream if event["type"] == "ui"]
-    assert pushed == (await graph.aget_state(thread())).values["ui"]
-
-
 async def test_what_is_drawn_at_once_is_merged_into_the_card_that_said_it_is_kept() -> None:
     drawn = json.dumps(proposal(facts=[fact(1, "I live in Hue")]))
     graph = build(small=[drawn], extraction={"mode": "inline"})
@@ -98,21 +85,6 @@ async def test_what_is_drawn_at_once_is_merged_into_the_card_that_said_it_is_kep
     assert "page" in card["props"]
 
 
-async def test_where_nothing_is_drawn_the_card_does_not_say_so() -> None:
-    [card] = named(await ask(build(extraction={"mode": "off"}), "I live in Hue"), "remembered")
-    assert card["props"]["state"] == "kept"
-
-
-@pytest.mark.parametrize("manager", ["react", "react_mem"])
-async def test_without_the_setting_nothing_is_added(manager: str) -> None:
-    graph = build(manager=manager, cards=False)
-    stream = graph.astream({"messages": [("user", "hi")]}, thread(), context=ANN, stream_mode=["custom", "values"])
-    seen = [part async for part in stream]
-    assert not [event for mode, event in seen if mode == "custom" and event["type"] == "ui"]
-    assert all(set(values) == {"messages"} for mode, values in seen if mode == "values")
-    assert "ui" not in graph.get_output_jsonschema()["properties"]
-
-
 async def test_with_it_both_managers_have_the_same_fields_and_take_the_same_input() -> None:
     react, react_mem = build(manager="react"), build()
     for schema in ("get_input_jsonschema", "get_output_jsonschema"):
@@ -120,16 +92,6 @@ async def test_with_it_both_managers_have_the_same_fields_and_take_the_same_inpu
     assert "ui" not in react_mem.get_input_jsonschema()["properties"]
     assert "ui" in react_mem.get_output_jsonschema()["properties"]
     assert not (await ask(react)).get("ui")
-
-
-async def test_a_card_shows_nothing_of_another_users() -> None:
-    store = memory_store()
-    graph = build(["noted", "no idea", "it is Mimi"], store)
-    await ask(graph, "My cat is called Mimi.", "1")
-    bobs = await ask(graph, "What is my cat called?", "2", context={"user_id": "bob"})
-    assert not named(bobs, "recalled")
-    anns = await ask(graph, "What is my cat called?", "3")
-    assert "My cat is called Mimi." in texts(named(anns, "recalled")[0])
 
 
 @pytest.mark.parametrize("context", [None, {**ANN, "use_memory": False}])
@@ -145,34 +107,8 @@ async def test_where_memory_is_down_there_is_no_card_and_the_answer_comes() -> N
     assert not result.get("ui")
 
 
-async def test_a_card_that_cannot_be_pushed_costs_the_turn_nothing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fails(*args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(f"of {args} and {kwargs}")
-
-    monkeypatch.setattr(memory_cards, "push_ui_message", fails)
-    store = memory_store()
-    result = await ask(build(["hello"], store), "The secret is Kumquat")
-    assert result["messages"][-1].text == "hello"
-    assert "a card of memory is left out" in caplog.text
-    assert "Kumquat" not in caplog.text
-    # and it is remembered
-    assert "The secret is Kumquat" in str(await store.asearch(("memory", "ann")))
-
-
 def found(text: str, **payload: Any) -> MemoryResultItem:
     return MemoryResultItem(scope=MemoryScope.SEMANTIC, id=text[:10], payload={"text": text, **payload})
-
-
-def test_texts_are_as_they_were_said_but_for_their_length() -> None:
-    card = recalled_memories([found(MARKUP), found("long " * 10_000), found("a\n  b")])
-    assert card is not None
-    markup, long, lines = (memory["text"] for memory in card["memories"])
-    assert markup == MARKUP
-    assert len(long) == MOST_CHARS
-    assert long.endswith("…")
-    assert lines == "a b"
 
 
 def test_a_card_has_so_many_memories_and_says_how_many_more_there_were() -> None:
@@ -191,11 +127,7 @@ def test_a_thread_keeps_the_latest_cards() -> None:
 
 @pytest.mark.parametrize(
     ("said", "page"),
-    [
-        ("http://127.0.0.1:2024/", "http://127.0.0.1:2024/memory/ui#/memories"),
-        ("javascript:alert(1)//", ""),
-        ("", ""),
-    ],
+    [("http://127.0.0.1:2024/", "http://127.0.0.1:2024/memory/ui#/memories"), ("javascript:alert(1)//", "")],
 )
 async def test_the_link_goes_where_the_server_says_it_listens(
     monkeypatch: pytest.MonkeyPatch, said: str, page: str

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 
-from react_mem.errors import ConfigError, ReactMemError, RunFailed, StorageError, UnknownAgent
+from react_mem.errors import RunFailed
 from react_mem.graphs.client_errors import errors_for_clients
-from react_mem.memory.llm.causes import cause_for_clients, for_clients
 from tests.support.failing_graph import FOREIGN, OF_A_PLACE, OURS, SECRET, failing, unguarded
 
 
@@ -61,27 +59,3 @@ async def test_a_node_that_is_streamed_is_guarded_as_well() -> None:
     node = failing.nodes["fail"].node
     with pytest.raises(RunFailed):
         _ = [part async for part in node.astream({"fail": "value"})]
-
-
-def _all(kind: type[ReactMemError]) -> Iterator[type[ReactMemError]]:
-    yield kind
-    for below in kind.__subclasses__():
-        yield from _all(below)
-
-
-@pytest.mark.parametrize("base", [StorageError, ConfigError])
-def test_no_error_for_the_operator_is_told_to_clients_as_it_is(base: type[ReactMemError]) -> None:
-    for kind in set(_all(base)) - {UnknownAgent}:
-        told = for_clients(kind(f"no answer from {SECRET}"))
-        assert type(told) is kind
-        assert SECRET not in repr(told)
-
-
-def test_what_holds_no_place_is_the_same_error() -> None:
-    error = UnknownAgent("unknown agent 'x'; valid: agent, plain (2026-11-24 10:30)")
-    assert for_clients(error) is error
-
-
-def test_a_stream_tells_of_a_database_without_its_place() -> None:
-    assert SECRET not in cause_for_clients(OF_A_PLACE["database"]())
-    assert cause_for_clients(ConnectionError("no route to host")) == "ConnectionError: no route to host"

@@ -40,28 +40,6 @@ async def test_a_user_ends_a_conversation_of_theirs(store: InMemoryStore, user: 
     assert await kinds(store, "ann") == ["conclude", "maintain"]
 
 
-@pytest.mark.parametrize(
-    ("user", "named", "thread"),
-    [
-        pytest.param(SimpleUser("bob"), "ann", "talk", id="authenticated, naming another"),
-        pytest.param(NOBODY, "bob", "talk", id="named, of another"),
-        pytest.param(SimpleUser("ann"), "ann", "another", id="no such conversation"),
-        pytest.param(NOBODY, None, "talk", id="nobody named"),
-        pytest.param(None, "ann", "talk", id="where nobody looks who calls"),
-    ],
-)
-async def test_nobody_ends_what_is_not_theirs(store: InMemoryStore, user: Any, named: str | None, thread: str) -> None:
-    answer = client(store, user).post(f"/conversations/{thread}/end", json={"user_id": named})
-    assert answer.status_code == 404
-    assert [await kinds(store, user) for user in ("ann", "bob")] == [["maintain"], []]
-
-
-@pytest.mark.parametrize(("user", "named"), [(NOBODY, " \u200b")])
-async def test_an_id_of_which_nothing_can_be_seen_names_nobody(store: InMemoryStore, user: Any, named: str) -> None:
-    answer = client(store, user).post("/conversations/talk/end", json={"user_id": named})
-    assert (answer.status_code, "no user is named" in answer.text) == (404, True)
-
-
 @pytest.mark.parametrize("body", [None, {"user_id": "  "}])
 async def test_on_a_developers_own_machine_it_is_the_development_users(
     store: InMemoryStore, monkeypatch: pytest.MonkeyPatch, body: dict[str, str] | None

@@ -17,7 +17,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Fact
 from react_mem.memory.write.turns import Turns
-from tests.support.routes import NOBODY, client_of
+from tests.support.routes import client_of
 
 ANN = SimpleUser("ann")
 SECRET = "my doctor said so"
@@ -46,13 +46,10 @@ async def importance(store: InMemoryStore) -> float:
 @pytest.mark.parametrize(
     ("said", "verdict", "after"),
     [
-        ({"thread_id": "talk", "message_id": "a", "score": 1}, "up", 0.6),
         ({"thread_id": "talk", "score": "down", "comment": SECRET}, "down", 0.4),
         ({"thread_id": "talk", "message_id": "q", "score": -1, "key": "helpfulness"}, "down", 0.4),
         ({"thread_id": "talk", "score": 0}, "none", 0.5),
         ({"run_id": "run-1", "key": "user_score", "score": 1.0, "value": None, "comment": None}, "up", 0.6),
-        ({"run_id": "run-1", "key": "user_score", "score": 0, "source_info": {"of": "a client"}}, "down", 0.4),
-        ({"run_id": "run-1", "key": "user_score", "score": False}, "down", 0.4),
         ({"run_id": "run-1", "key": "thumbs", "value": "Good"}, "up", 0.6),
     ],
 )
@@ -85,46 +82,18 @@ async def test_an_answer_is_named_by_its_record_too_as_a_conversation_shows_it(
 
 
 @pytest.mark.parametrize(
-    ("user", "named", "where"),
-    [
-        pytest.param(SimpleUser("bob"), "ann", {"thread_id": "talk"}, id="authenticated, naming another"),
-        pytest.param(SimpleUser("bob"), "ann", {"run_id": "run-1"}, id="authenticated, with another's run"),
-        pytest.param(NOBODY, "bob", {"thread_id": "talk"}, id="named, of another"),
-        pytest.param(NOBODY, None, {"thread_id": "talk"}, id="nobody named"),
-        pytest.param(None, "ann", {"thread_id": "talk"}, id="where nobody looks who calls"),
-        pytest.param(ANN, None, {"thread_id": "other"}, id="no such conversation"),
-        pytest.param(ANN, None, {"thread_id": "talk", "message_id": "x"}, id="no such message"),
-    ],
-)
-async def test_nobody_judges_what_is_not_theirs(
-    store: InMemoryStore, user: Any, named: str | None, where: dict[str, str]
-) -> None:
-    answer = client(store, user).post("/memory/v1/feedback", json={**where, "score": 1, "user_id": named})
-    assert (answer.status_code, await importance(store)) == (404, 0.5)
-
-
-@pytest.mark.parametrize(
     "body",
     [
         {"score": 1},
         {"thread_id": "talk"},
-        {"thread_id": "talk", "value": "perhaps"},
         {"thread_id": "talk", "score": "nan"},
         {"thread_id": "talk", "score": 5},
-        {"thread_id": "talk", "score": 0.5},
         {"run_id": "run-1", "score": 1.5},
-        {"run_id": "run-1", "score": -1},
-        {"thread_id": "talk", "score": 1, "key": " "},
     ],
 )
 async def test_what_says_nothing_is_refused(store: InMemoryStore, body: dict[str, Any]) -> None:
     assert client(store, ANN).post("/memory/v1/feedback", json=body).status_code == 422
     assert await importance(store) == 0.5
-
-
-async def test_a_score_that_is_none_is_refused_with_the_cure(store: InMemoryStore) -> None:
-    answer = client(store, ANN).post("/memory/v1/feedback", json={"thread_id": "talk", "score": 5})
-    assert "give `score`: 1, 0, -1, `up` or `down`" in answer.json()["detail"][0]["msg"]
 
 
 async def test_where_there_is_no_room_or_no_store_it_says_so(store: InMemoryStore) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -16,14 +15,11 @@ from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 from pydantic import Field
 
-from react_mem.agents.agent_opening import ConfiguredRunners, open_agent
+from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
-from react_mem.errors import InvalidInputError
 from react_mem.graphs.server import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.runner import conclude_soon
-from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import scope_namespace, work_namespace
@@ -129,21 +125,6 @@ async def test_closing_an_agent_does_not_wait_for_a_model_that_hangs_and_the_nex
     assert [item.value["text"] for item in facts] == ["My cat is called Mimi."]
 
 
-async def test_a_conversation_that_has_gone_quiet_is_concluded_by_itself() -> None:
-    store = Watched()
-
-    async def concluded() -> bool:
-        return await ended(store, "ann") and await store.asearch(work_namespace("ann")) == []
-
-    given = {"model": ExtractiveChatModel(), "store": store, "checkpointer": InMemorySaver()}
-    async with open_agent(config(extraction={"quiet_after": 0}), **given) as agent:
-        await told(agent, "My cat is called Mimi.")
-        await store.until(concluded)
-        # and when something is said in it again
-        await told(agent, "My dog is called Rex.")
-        await store.until(concluded)
-
-
 async def test_an_agent_that_ends_a_conversation_has_it_concluded_at_once() -> None:
     store, model = Watched(), ScriptedModel(script=[calls(("end_conversation", {})), "Goodbye."])
 
@@ -154,29 +135,6 @@ async def test_an_agent_that_ends_a_conversation_has_it_concluded_at_once() -> N
     given = {"tools": [end_conversation], "store": store, "checkpointer": InMemorySaver()}
     async with open_agent(config(extraction={"mode": "off"}), model=model, **given) as agent:
         await told(agent, "That is all, goodbye.")
-        await store.until(concluded)
-
-
-@pytest.mark.parametrize("said", ["a\x00b", "x" * 901], ids=["a control character", "too long"])
-async def test_a_user_who_cannot_own_memories_has_not_everybodys_worked_on(said: str) -> None:
-    graph = build_maintenance()
-    graph.store = InMemoryStore()
-    with pytest.raises(InvalidInputError, match="cannot own memories"):
-        await graph.ainvoke({}, context=MaintenanceContext(user_id=said))
-
-
-async def test_only_the_owner_ends_a_conversation() -> None:
-    store = Watched()
-    given = {"model": ExtractiveChatModel(), "store": store, "checkpointer": InMemorySaver()}
-
-    async def concluded() -> bool:
-        return await ended(store, "ann")
-
-    async with open_agent(config(), **given) as agent:
-        await told(agent, "My cat is called Mimi.")
-        assert not await conclude_soon(store, "bob", "1")
-        assert not await conclude_soon(store, "ann", "2")
-        assert await conclude_soon(store, "ann", "1")
         await store.until(concluded)
 
 
@@ -198,23 +156,3 @@ async def test_a_turn_that_a_crash_left_open_is_read_though_nobody_comes_back() 
         await store.until(read)
     facts = await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC))
     assert [item.value["text"] for item in facts] == ["My cat is called Mimi."]
-
-
-async def test_every_config_that_remembers_has_somebody_to_do_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHAT_MODEL", "extractive")
-    runners = ConfiguredRunners()
-    assert await runners.get("assistant") is not None
-    assert await runners.get("plain") is None
-
-
-async def test_a_model_that_refuses_is_not_asked_again_at_once() -> None:
-    store, model = Watched(), ScriptedModel(script=["hello", "no JSON at all"])
-    async with open_agent(config(), model=model, store=store, checkpointer=InMemorySaver()) as agent:
-        await told(agent, "My cat is called Mimi.")
-        assert await drain(5)
-        asked = len(model.prompts)
-        assert await drain(5)
-    [work] = [item.value for item in await store.asearch(work_namespace("ann"), filter={"kind": "extract"})]
-    assert (work["lease_by"], work["attempts"]) == ("", 1)
-    assert work["due_at"] > time.time() * 1000 + 5000
-    assert len(model.prompts) == asked

@@ -78,12 +78,6 @@ def test_a_terminal_that_does_not_have_the_extra_says_how_to_get_it(
     assert pip_install("mcp") in said.err
 
 
-def test_a_server_without_a_store_says_so() -> None:
-    with served(None, _Ann("ann")) as http:
-        answer = http.post(PATH, json=ASKED, headers=HEADERS)
-        assert (answer.status_code, answer.json()["detail"]) == (503, "this server has no store")
-
-
 def test_a_server_whose_agent_is_not_valid_serves_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "assistant.yaml").write_text("manager: no_such_manager\n", encoding="utf-8")
     monkeypatch.setenv("REACT_MEM_AGENTS", str(tmp_path))

@@ -5,24 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from react_mem.integrations.memory_page.__main__ import free_port
-
-
-def test_a_port_in_use_is_left_to_whoever_has_it() -> None:
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        taken = other.getsockname()[1]
-        assert free_port(taken) not in (0, taken)
-    assert free_port(taken) == taken
-
 
 SERVER = """#!{python}
 import os, signal, sys

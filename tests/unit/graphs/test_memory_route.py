@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from langgraph.store.memory import InMemoryStore
 from starlette.authentication import SimpleUser
 
-from react_mem.graphs.memory_api.forget_api import MAX_IDS, MAX_TEXT, router
+from react_mem.graphs.memory_api.forget_api import MAX_IDS, router
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.records import fact_id
 from tests.support.routes import NOBODY, client_of
@@ -47,33 +47,6 @@ async def test_a_user_forgets_a_memory_of_theirs(store: InMemoryStore, user: Any
     assert await known(store, "bob") == ["I have a boat", "I like green tea"]
 
 
-@pytest.mark.parametrize(
-    ("user", "named", "what"),
-    [
-        pytest.param(SimpleUser("eve"), "ann", {"ids": [TEA]}, id="authenticated, naming another"),
-        pytest.param(SimpleUser("eve"), "ann", {"text": "I like green tea"}, id="authenticated, in words"),
-        pytest.param(NOBODY, "eve", {"ids": [TEA]}, id="named, of another"),
-        pytest.param(SimpleUser("ann"), "ann", {"ids": ["another"]}, id="no such memory"),
-        pytest.param(SimpleUser("ann"), "ann", {"text": "My car is red"}, id="nothing that says it"),
-        pytest.param(NOBODY, None, {"ids": [TEA]}, id="nobody named"),
-        pytest.param(None, "ann", {"ids": [TEA]}, id="where nobody looks who calls"),
-    ],
-)
-async def test_nobody_forgets_what_is_not_theirs(
-    store: InMemoryStore, user: Any, named: str | None, what: dict[str, Any]
-) -> None:
-    answer = client(store, user).post("/memory/v1/forget", json={"user_id": named, **what})
-    assert answer.status_code == 404
-    assert await known(store, "ann") == await known(store, "bob") == ["I have a boat", "I like green tea"]
-
-
-async def test_several_are_forgotten_at_once(store: InMemoryStore) -> None:
-    answer = client(store, SimpleUser("ann")).post("/memory/v1/forget", json={"ids": [TEA, BOAT, TEA]})
-    assert sorted(answer.json()["receipt"]["removed"]["fact"]) == sorted([TEA, BOAT])
-    assert answer.json()["problems"] == []
-    assert await known(store, "ann") == []
-
-
 async def test_of_several_those_that_are_not_there_are_named(store: InMemoryStore) -> None:
     await tell(store, "I have a plane", user_id="eve")
     theirs = fact_id("user", "I have a plane")
@@ -95,14 +68,7 @@ async def test_where_it_is_not_clear_what_is_meant_nothing_is_forgotten(store: I
 
 @pytest.mark.parametrize(
     "body",
-    [
-        {},
-        {"text": "  "},
-        {"ids": [TEA], "text": "tea"},
-        {"ids": [""]},
-        {"ids": [TEA] * (MAX_IDS + 1)},
-        {"text": "x" * (MAX_TEXT + 1)},
-    ],
+    [{}, {"ids": [TEA], "text": "tea"}, {"ids": [TEA] * (MAX_IDS + 1)}],
 )
 async def test_what_names_nothing_or_too_much_is_refused(store: InMemoryStore, body: dict[str, Any]) -> None:
     assert client(store, SimpleUser("ann")).post("/memory/v1/forget", json=body).status_code == 422

@@ -14,7 +14,6 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.merging.transcript import NOTICE, is_said, to_records
 from react_mem.memory.model.policy import MemoryPolicy
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread, weather
@@ -60,7 +59,6 @@ UNREADABLE = AIMessage("", invalid_tool_calls=[invalid_tool_call(name="weather",
     ("said", "notice"),
     [
         pytest.param(asking, "I stopped after 4 steps", id="out of steps"),
-        pytest.param(calls(("weather", {"city": "Hue"})), "3 times with the same arguments", id="going in circles"),
         pytest.param(UNREADABLE, "I stopped: 3 times in a row", id="calls that cannot be read"),
         pytest.param(AIMessage(""), "The model returned an empty answer", id="an empty answer"),
     ],
@@ -75,18 +73,6 @@ async def test_a_notice_in_the_models_place_is_not_remembered(said: Any, notice:
     everything, summaries = await remembered(store)
     assert notice not in everything
     assert "My cat is called Miu." in everything
-    assert summaries
-
-
-async def test_the_banner_of_the_model_that_only_quotes_is_not_remembered() -> None:
-    store = memory_store()
-    graph = build(ExtractiveChatModel(), store, InMemorySaver())
-    answer = await say(graph, "My cat is called Miu.")
-    assert answer.text.startswith("[extractive: no language model is configured")
-    for text in ("I live in Hue.", "I like tea.", "I have two dogs."):
-        await say(graph, text)
-    everything, summaries = await remembered(store)
-    assert "[extractive" not in everything
     assert summaries
 
 
@@ -114,17 +100,3 @@ async def test_an_image_has_no_words_to_be_remembered() -> None:
     assert "'text': 'This is Miu.'" in everything
     assert "A cat." in everything
     assert summaries
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        HumanMessage("  ", id="m"),
-        AIMessage("We stopped.", id="m", additional_kwargs={NOTICE: True}),
-        AIMessage("[banner]", id="m", additional_kwargs={"preamble": "[banner]"}),
-    ],
-    ids=["blank", "notice", "banner alone"],
-)
-def test_what_has_no_record_is_not_taken_for_said(message: AnyMessage) -> None:
-    assert not is_said(message)
-    assert to_records([message], first=0, session_id="s", agent_id="a") == []

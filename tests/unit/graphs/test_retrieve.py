@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
@@ -16,7 +15,6 @@ from pydantic import Field
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.budget import message_tokens
-from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now
@@ -80,27 +78,11 @@ async def test_the_context_of_a_turn_is_told() -> None:
     assert told["budget"]["memories"] < 2_000
 
 
-@pytest.mark.parametrize(
-    ("policy", "profile", "window"),
-    [({}, None, 16_000), ({"context": {"window": 5_000}}, {"max_input_tokens": 9_000}, 5_000)],
-)
-async def test_the_window_is_the_policys_else_the_models(policy: Any, profile: Any, window: int) -> None:
-    model = ScriptedModel(script=["hello"], profile=profile)
-    [told] = of_type(await events(build(model, memory_store(), **policy), "hi"), "context")
-    assert told["window"] == window
-
-
-async def test_without_memory_the_context_is_told_as_well() -> None:
-    seen = await events(build(ScriptedModel(script=["hello"]), None), "hi")
-    [told] = of_type(seen, "context")
-    assert told["tokens"]["memories"] == 0
-
-
 async def test_what_does_not_fit_a_known_window_is_cut_and_told() -> None:
     model = ScriptedModel(script=["long"], profile={"max_input_tokens": 8_000})
-    seen = await events(build(model, memory_store()), "Read this: " + "dữ liệu " * 130_000 + "What does it say?")
+    seen = await events(build(model, memory_store()), "Read this: " + "dữ liệu " * 20_000 + "What does it say?")
     [told] = of_type(seen, "context")
-    assert told["cut"] > 900_000
+    assert told["cut"] > 100_000
     asked = model.prompts[0][-1].text
     assert asked.startswith("Read this:")
     assert asked.endswith("What does it say?")
@@ -110,7 +92,7 @@ async def test_what_does_not_fit_a_known_window_is_cut_and_told() -> None:
 @tool
 def library(book: int) -> str:
     """Return a whole book."""
-    return f"Book {book}: " + "中文文本" * 20_000
+    return f"Book {book}: " + "中文文本" * 5_000
 
 
 async def test_the_results_of_tools_fit_a_known_window() -> None:
@@ -120,46 +102,6 @@ async def test_the_results_of_tools_fit_a_known_window() -> None:
     await events(agent, "Read all nine books.")
     assert len(model.prompts) == 10
     assert max(sum(map(message_tokens, prompt)) for prompt in model.prompts) < 8_000
-
-
-async def test_a_turn_goes_on_where_the_tools_leave_its_steps_no_room() -> None:
-    model = ScriptedModel(script=[calls(("library", {"book": 1})), "read"])
-    wordy = library.model_copy(update={"description": "Return a whole book, word for word. " * 200})
-    agent = build(model, memory_store(), tools=[wordy], context={"window": 1_000})
-    [answer] = of_type(await events(agent, "Read the first book."), "answer")
-    assert answer["text"] == "read"
-
-
-async def test_a_long_conversation_goes_on_from_its_summaries() -> None:
-    store = memory_store()
-    model = ScriptedModel(script=["ok"])
-    graph = build(model, store, context={"dialog_turns": 2}, extraction={"mode": "off"}, summaries={"enabled": True})
-    for number in range(4):
-        await events(graph, f"message {number}")
-    entry = ChainEntry(
-        id="a-summary",
-        kind="summary",
-        level="1",
-        text="They agreed on tea.",
-        at=now(),
-        first_turn=0,
-        last_turn=3,
-        covers=4,
-    )
-    chain = ContextChain.begin("1", "tester").model_copy(update={"entries": (entry,)})
-    await store.aput(scope_namespace("ann", MemoryScope.STATE), chain.id, chain.to_value(), index=False)
-    [told] = of_type(await events(graph, "and now?"), "context")
-    assert "They agreed on tea." in model.prompts[-1][0].text
-    assert told["tokens"]["summaries"] > 0
-    await events(graph, "and here?", name="2")
-    assert "They agreed on tea." not in str(model.prompts[-1])
-
-
-async def test_the_web_is_not_searched_unless_the_policy_says_so(web: Web) -> None:
-    model = ScriptedModel(script=["hello"])
-    seen = await events(build(model, memory_store()), QUESTION)
-    assert web.asked == []
-    assert of_type(seen, "search") == []
 
 
 async def test_what_the_web_says_is_in_the_prompt_with_its_address(web: Web) -> None:
@@ -176,12 +118,6 @@ async def test_what_the_web_says_is_in_the_prompt_with_its_address(web: Web) -> 
     assert context["tokens"]["web_pages"] > 0
 
 
-async def test_a_statement_needs_no_search(web: Web) -> None:
-    seen = await events(build(ScriptedModel(script=["ok"]), memory_store(), web=SEARCH), "I like tea.")
-    assert web.asked == []
-    assert of_type(seen, "search") == []
-
-
 async def test_a_failing_search_costs_the_pages_not_the_answer(web: Web) -> None:
     web.fails = True
     seen = await events(build(ScriptedModel(script=["hello"]), memory_store(), web=SEARCH), QUESTION)
@@ -189,11 +125,6 @@ async def test_a_failing_search_costs_the_pages_not_the_answer(web: Web) -> None
     [told] = of_type(seen, "search")
     assert told["urls"] == []
     assert told["missing"]
-
-
-async def test_without_a_user_the_web_is_searched_all_the_same(web: Web) -> None:
-    await events(build(ScriptedModel(script=["hello"]), None, web=SEARCH), QUESTION)
-    assert len(web.asked) == 1
 
 
 @pytest.mark.parametrize("use_profile", [True, False])
@@ -220,14 +151,6 @@ async def test_while_nobody_knows_what_is_private_the_web_is_not_searched(web: W
     assert {"type": "answer", "text": "hello"} in seen
 
 
-async def test_a_failing_memory_is_no_reason_where_privacy_is_switched_off(web: Web) -> None:
-    store = BrokenStore()
-    store.broken = True
-    search = {**SEARCH, "private_queries": False}
-    await events(build(ScriptedModel(script=["hello"]), store, web=search), QUESTION)
-    assert len(web.asked) == 1
-
-
 async def test_what_was_last_read_of_the_profile_protects_it_as_well(web: Web) -> None:
     store = BrokenStore()
     await know(store, name="Bich Ngoc")
@@ -237,51 +160,6 @@ async def test_what_was_last_read_of_the_profile_protects_it_as_well(web: Web) -
     await events(graph, "I am Bich Ngoc. What is the latest news about gold today?")
     [query] = web.asked
     assert "Bich" not in query
-
-
-class WaitingStore(InMemoryStore):
-    """A store that answers reads only once the web has been asked."""
-
-    def __init__(self, asked: asyncio.Event) -> None:
-        super().__init__()
-        self.asked = asked
-
-    async def abatch(self, ops: Any) -> Any:
-        await self.asked.wait()
-        return await super().abatch(ops)
-
-
-class Waking(Web):
-    """The web, that says when it is asked."""
-
-    woken: Any = None
-
-    async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        self.woken.set()
-        return self._get_relevant_documents(query, run_manager=run_manager)
-
-
-WAKING = Waking()
-
-
-async def test_without_privacy_memory_and_the_web_are_asked_at_once() -> None:
-    WAKING.woken, WAKING.pages = asyncio.Event(), WEB.pages
-    search = {**SEARCH, "engines": ["tests.unit.graphs.test_retrieve:WAKING"], "private_queries": False}
-    model = ScriptedModel(script=["hello"])
-    seen = await events(build(model, WaitingStore(WAKING.woken), web=search), QUESTION)
-    assert of_type(seen, "memory")[0]["status"] == "ok"
-    assert "all-time high" in model.prompts[0][0].text
-
-
-async def test_the_prompt_of_a_long_turn_begins_the_same_whatever_the_web_says_meanwhile(web: Web) -> None:
-    def look(_: Any) -> AIMessage:
-        web.pages = [Document("Gold fell since.", metadata={"source": "https://news.example.org/fell"})]
-        return calls(("library", {"book": 1}))
-
-    model = ScriptedModel(script=[look, "done"])
-    await events(build(model, memory_store(), web=SEARCH, tools=[library]), QUESTION)
-    assert model.prompts[1][: len(model.prompts[0])] == model.prompts[0]
-    assert len(web.asked) == 1
 
 
 async def test_a_turn_is_laid_out_anew(web: Web) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from pathlib import Path
@@ -19,8 +18,8 @@ from starlette.exceptions import HTTPException
 from react_mem.errors import ExposedServerError, ServerAuthError
 from react_mem.graphs.auth.by_api_key import ApiKeys
 from react_mem.graphs.auth.by_jwt import PAUSE_SECONDS, JwtSettings, PublicKeys, Tokens
-from react_mem.graphs.auth.permissions import ADMINISTRATOR, METRICS, caller, permitted, scraper
-from react_mem.memory.runtime import development_user, unfit
+from react_mem.graphs.auth.permissions import ADMINISTRATOR, caller, permitted
+from react_mem.memory.runtime import development_user
 from react_mem.server_exposure import refuse_exposed_server
 from tests.support.people import AUDIENCE, GUARDED, ISSUER, token_of
 
@@ -34,14 +33,9 @@ Unauthorized = Auth.exceptions.HTTPException
     [
         SERVED,
         {**SERVED, "REACT_MEM_ALLOW_ANONYMOUS": "0"},
-        {**SERVED, "LANGSMITH_LANGGRAPH_API_VARIANT": "local", "LANGGRAPH_API_URL": "http://127.0.0.1:2024"},
-        DEVELOPED,
         {**DEVELOPED, "LANGGRAPH_API_URL": "http://0.0.0.0:2024"},
-        {**DEVELOPED, "LANGGRAPH_API_URL": "https://some-words.trycloudflare.com"},
         {**DEVELOPED, "LANGGRAPH_API_URL": "http://localhost.evil.example"},
-        {**SERVED, "LANGGRAPH_AUTH": "{}"},
         {**SERVED, "LANGGRAPH_AUTH": '{"disable_studio_auth": true}'},
-        {**SERVED, "LANGGRAPH_AUTH": "auth.py"},
         {**SERVED, "LANGGRAPH_AUTH_TYPE": "noop"},
     ],
 )
@@ -55,11 +49,8 @@ def test_an_exposed_server_does_not_start(environ: dict[str, str]) -> None:
     "environ",
     [
         {},
-        {"LANGSMITH_LANGGRAPH_API_VARIANT": "local"},
-        {**DEVELOPED, "LANGGRAPH_API_URL": "http://127.0.0.1:2024"},
         {**DEVELOPED, "LANGGRAPH_API_URL": "http://[::1]:2024/prefix"},
         {**SERVED, "LANGGRAPH_AUTH": '{"path": "a:auth"}'},
-        {**SERVED, "LANGGRAPH_AUTH_TYPE": "langsmith"},
         {**SERVED, "REACT_MEM_ALLOW_ANONYMOUS": "1"},
     ],
 )
@@ -71,28 +62,18 @@ def test_what_is_no_exposed_server_starts(environ: dict[str, str]) -> None:
     ("changed", "names"),
     [
         ({"AUTH_JWT_ISSUER": ""}, "AUTH_JWT_ISSUER"),
-        ({"AUTH_JWT_AUDIENCE": " "}, "AUTH_JWT_AUDIENCE"),
         ({"AUTH_JWT_SECRET": ""}, "AUTH_JWT_JWKS_URL .* or AUTH_JWT_SECRET"),
         ({"AUTH_JWT_JWKS_URL": "https://keys.example"}, "not both"),
         ({"AUTH_JWT_SECRET": "short"}, "fewer than 32 bytes"),
         ({"AUTH_JWT_ALGORITHMS": "none"}, "none"),
         ({"AUTH_JWT_ALGORITHMS": "HS256,RS256"}, "RS256"),
-        ({"AUTH_JWT_SECRET": "", "AUTH_JWT_JWKS_URL": "https://k.example", "AUTH_JWT_ALGORITHMS": "HS256"}, "HS256"),
         ({"AUTH_JWT_SECRET": "", "AUTH_JWT_JWKS_URL": "http://keys.example"}, "https"),
-        ({"AUTH_JWT_SECRET": "", "AUTH_JWT_JWKS_URL": "file:///etc/keys"}, "https"),
     ],
 )
 def test_settings_by_which_anybody_could_make_a_token_are_refused(changed: dict[str, str], names: str) -> None:
     with pytest.raises(ServerAuthError, match=names) as refused:
         JwtSettings.from_env({**GUARDED, **changed})
     assert GUARDED["AUTH_JWT_SECRET"] not in str(refused.value)
-
-
-def test_a_secret_is_not_shown() -> None:
-    settings = JwtSettings.from_env(GUARDED)
-    assert settings.algorithms == ("HS256",)
-    assert settings.administrators == {GUARDED["AUTH_ADMINS"]}
-    assert GUARDED["AUTH_JWT_SECRET"] not in repr(settings)
 
 
 class Provider:
@@ -196,65 +177,6 @@ async def test_a_withdrawn_key_ends_and_a_provider_that_is_away_does_not_end_the
         await tokens.claims(signed(RSA_KEY, "r", "RS256"))
 
 
-class SlowProvider(Provider):
-    """An identity provider that answers when it is told to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked_now, self.go_on = asyncio.Event(), asyncio.Event()
-
-    async def answer(self, request: httpx.Request) -> httpx.Response:  # type: ignore[override]
-        self.asked_now.set()
-        await self.go_on.wait()
-        return super().answer(request)
-
-
-async def test_requests_during_the_first_fetch_wait_for_it_and_make_no_other() -> None:
-    provider = SlowProvider()
-    provider.publish("r", RSA_KEY)
-    tokens = provider.tokens()
-    token = signed(RSA_KEY, "r", "RS256")
-    first = asyncio.create_task(tokens.claims(token))
-    await provider.asked_now.wait()
-    others = [asyncio.create_task(tokens.claims(token)) for _ in range(5)]
-    await asyncio.sleep(0)
-    first.cancel()  # who hangs up ends nobody else's wait
-    with pytest.raises(asyncio.CancelledError):
-        await first
-    provider.go_on.set()
-    assert [claims["sub"] for claims in await asyncio.gather(*others)] == ["ann"] * 5
-    assert provider.asked == 1
-
-
-async def test_requests_during_a_renewal_use_the_keys_that_are_at_hand() -> None:
-    provider = SlowProvider()
-    provider.publish("r", RSA_KEY)
-    provider.go_on.set()
-    tokens = provider.tokens()
-    token = signed(RSA_KEY, "r", "RS256")
-    assert await tokens.claims(token)
-    provider.asked_now.clear()
-    provider.go_on.clear()
-    provider.now += 3600
-    renewing = asyncio.create_task(tokens.claims(token))
-    await provider.asked_now.wait()
-    assert await tokens.claims(token)
-    assert not renewing.done()
-    provider.go_on.set()
-    assert await renewing
-
-
-async def test_until_a_provider_that_is_away_is_asked_again_nobody_is_told_that_their_token_is_wrong() -> None:
-    provider = Provider()
-    provider.broken = True
-    tokens = provider.tokens()
-    for _ in range(3):
-        with pytest.raises(HTTPException) as away:
-            await tokens.claims(signed(RSA_KEY, "r", "RS256"))
-        assert away.value.status_code == 503
-    assert provider.asked == 1
-
-
 KEY = "a-key-that-is-as-long-as-it-has-to-be-1234"
 
 
@@ -274,9 +196,7 @@ def test_an_api_key_says_who_calls_until_its_line_is_taken_out(tmp_path: Path) -
     assert keys.identity(KEY + "2") is None
 
 
-@pytest.mark.parametrize(
-    "written", ["ann", "ann " + KEY, line(""), line("a\tb\x07"), line("ann") + line("bob"), "ann " + "ab" * 20]
-)
+@pytest.mark.parametrize("written", ["ann " + KEY, line("a\tb\x07"), line("ann") + line("bob")])
 def test_a_file_of_keys_that_is_wrong_is_refused_by_its_line(written: str, tmp_path: Path) -> None:
     file = tmp_path / "keys"
     file.write_text(written)
@@ -284,51 +204,15 @@ def test_a_file_of_keys_that_is_wrong_is_refused_by_its_line(written: str, tmp_p
         ApiKeys(file)
 
 
-def test_a_file_of_keys_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ServerAuthError, match="cannot be read"):
-        ApiKeys(tmp_path / "none")
-    with pytest.raises(ServerAuthError, match="set AUTH_API_KEYS_FILE"):
-        ApiKeys.from_env({})
-
-
-@pytest.mark.parametrize(
-    "identity", ["", " ", "\u200b", "a\x00", "a\u2028b", "\ud800", "x" * 901, "人" * 101, 7, None, ["ann"]]
-)
+@pytest.mark.parametrize("identity", ["", "\u200b", "x" * 901, 7, None])
 def test_an_identity_that_cannot_own_memories_is_refused(identity: Any) -> None:
     with pytest.raises(Unauthorized, match="cannot be used"):
         caller(identity, administrator=False)
 
 
-@pytest.mark.parametrize("identity", ["ann", "ann@example.com", "auth0|5f7", "x" * 900, "人" * 100, "Trần Thị Ánh"])
-def test_an_identity_of_any_script_is_taken_as_it_is(identity: str) -> None:
-    assert unfit(identity) == ""
-    assert caller(identity, administrator=False)["identity"] == identity
-
-
-def test_a_scraper_reads_the_metrics_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("METRICS_TOKEN", "s3cret")
-    assert scraper("/memory/metrics", "Bearer s3cret")
-    assert scraper("/memory/metrics", "Bearer other") is None
-    assert scraper("/threads", "Bearer s3cret") is None
-    monkeypatch.setenv("METRICS_TOKEN", "")
-    assert scraper("/memory/metrics", "Bearer ") is None
-
-
 def asking(resource: str, action: str, user: Any = None, *permissions: str) -> Any:
     user = user or SimpleNamespace(identity="ann")
     return SimpleNamespace(resource=resource, action=action, user=user, permissions=list(permissions))
-
-
-@pytest.mark.parametrize("resource", ["threads", "assistants", "crons", "store", "what comes next"])
-@pytest.mark.parametrize(
-    "user", [Auth.types.StudioUser("langgraph-studio-user"), SimpleNamespace(identity=""), "a scraper"]
-)
-async def test_who_is_not_known_by_our_authentication_may_nothing(resource: str, user: Any) -> None:
-    scraping = user == "a scraper"
-    known = SimpleNamespace(identity=METRICS) if scraping else user
-    for action in ("create", "read", "update", "delete", "search", "create_run", "put", "get", "list_namespaces"):
-        asked = asking(resource, action, known, *([METRICS] if scraping else [ADMINISTRATOR]))
-        assert await permitted(asked, {}) is False
 
 
 async def test_what_nothing_allows_is_denied() -> None:

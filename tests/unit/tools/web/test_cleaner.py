@@ -12,10 +12,10 @@ from react_mem.tools.web.clean import clean
 from react_mem.tools.web.cleaner import CleanerStopped, PageCleaner
 
 PAGE = "<title>Gold</title><p>Vàng hôm nay 150 triệu 🪙.</p><script>no()</script>"
-LARGE = "<p>hi <b>there</p>" * 110_000
+LARGE = "<p>hi <b>there</p>" * 500_000
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cleaner() -> Iterator[PageCleaner]:
     opened = PageCleaner()
     yield opened
@@ -23,7 +23,7 @@ def cleaner() -> Iterator[PageCleaner]:
 
 
 def test_a_page_says_the_same_as_in_this_process(cleaner: PageCleaner) -> None:
-    for page in (PAGE, "", "no markup", "\ud800<p>half</p>", LARGE):
+    for page in (PAGE, "", "no markup", "\ud800<p>half</p>"):
         assert cleaner.clean(page, 60) == clean(page.encode("utf-8", "replace").decode())
 
 
@@ -57,6 +57,7 @@ def test_a_process_that_was_killed_is_replaced(cleaner: PageCleaner) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only there /proc shows a process's environment")
 def test_it_has_no_secret(cleaner: PageCleaner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
+    cleaner.close()
     process = cleaner.start()
     assert "Vàng" in cleaner.clean(PAGE, 60).text
     environment = Path(f"/proc/{process.pid}/environ").read_bytes()

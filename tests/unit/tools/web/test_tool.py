@@ -19,7 +19,7 @@ from react_mem.tools.registry import load_tools
 from react_mem.tools.web.fetch import PageFetcher
 from react_mem.tools.web.search import WebSearch, web_search
 from tests.support.scripted_model import ScriptedModel, calls
-from tests.support.web_server import GOLD, Page, WebServer
+from tests.support.web_server import GOLD, WebServer
 
 SETTINGS = WebSettings.model_validate({"engines": ("tavily",)})
 ANN = {"user_id": "ann"}
@@ -92,14 +92,6 @@ async def test_where_the_profile_cannot_be_read_nothing_is_sent(web: WebServer) 
     told = await call("gold price", store=Broken())
     assert (told.status, "the web is not searched now" in told.text) == ("error", True)
     assert web.queries == []
-
-
-async def test_what_failed_is_an_observation(web: WebServer) -> None:
-    web.answers(Page(b"", "text/plain", 500))
-    told = await call("gold price")
-    assert told.status == "error"
-    assert "nothing was found on the web (tavily: it failed" in told.text
-    assert "query is empty" in (await call("  ")).text
 
 
 def test_a_model_gives_a_query_and_nothing_else() -> None:
