@@ -14,10 +14,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.locomo.__main__ import main as locomo
 from benchmarks.report import write_json
 from tests.support.documents import PAGES, ROOT
-from tests.unit.benchmarks.locomo_sample import sample, write
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
 MADE = re.findall(r"^\t\$\(BIN\)/python -m (benchmarks\..+)$", MAKEFILE, re.MULTILINE)
@@ -62,11 +60,6 @@ def test_a_printed_command_is_understood(command: str) -> None:
     module, *arguments = shlex.split(command)
     with pytest.raises(UnderstoodError):
         main_of(module)(arguments)
-
-
-def test_the_page_of_benchmarks_prints_commands() -> None:
-    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    assert len(set(re.findall(r"python -m (benchmarks\.\w+)", page))) > 15
 
 
 NEEDED = {"benchmarks.locomo": ["--data", "FILE"], "benchmarks.citus": ["--postgres", "FOLDER"]}
@@ -126,29 +119,3 @@ def test_what_was_not_measured_is_null(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", sorted((ROOT / "benchmarks").rglob("*.json")), ids=lambda path: path.name)
 def test_every_file_of_the_benchmarks_is_json(file: Path) -> None:
     json.loads(file.read_text(encoding="utf-8"), parse_constant=refuse)
-
-
-def test_without_a_file_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_json(None, {"x": 1}, {}, {})
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_peer_that_is_not_installed_is_named_with_its_cure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = write(tmp_path / "one.json", sample())
-    monkeypatch.setattr("benchmarks.locomo.__main__.installed", lambda peer: peer != "mem0")
-
-    def nothing(spec: str) -> None:
-        raise RuntimeError("nothing is measured")
-
-    monkeypatch.setattr("benchmarks.locomo.__main__.load_embedding_model", nothing)
-    with pytest.raises(SystemExit):
-        locomo(["--data", str(data)])
-    told = capsys.readouterr()
-    assert (
-        "mem0 is left out, as it is not installed. In the clone: .venv/bin/python -m pip install -e '.[mem0]'"
-        in told.err
-    )
-    assert "mem0" not in told.out
