@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,18 +22,19 @@ from psycopg import AsyncConnection
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.errors import MemoryFull
+from react_mem.errors import MemoryFull, QuotaExceeded
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryScope, MemoryWriteEvent
 from react_mem.memory.adapters import MemoryMiddleware
+from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.store import room
 from react_mem.memory.store.owned import everything
 from react_mem.memory.write.remembering import remember
 from react_mem.tools.memory_tools import store_fact
 from tests.support.databases import open_memory_store, word_model
 from tests.support.rest import MEMORIES, client_as
-from tests.support.scripted_model import ScriptedModel, calls
+from tests.support.scripted_model import ScriptedModel
 
-KINDS = ("memory", "postgres", "sealed")
+KINDS = ("memory", "sealed")
 Open = Callable[[], Any]
 
 
@@ -46,7 +49,7 @@ def opened(request: pytest.FixtureRequest) -> Open:
         if kind == "memory":
             yield InMemoryStore()
             return
-        async with open_memory_store(url, word_model(), sealed=kind == "sealed") as store:
+        async with open_memory_store(url, word_model(), sealed=True) as store:
             yield store
 
     return open_one
@@ -166,15 +169,6 @@ async def test_every_other_way_in_names_the_quota_and_the_cure(opened: Open) -> 
         await memory.semantic.add(["User has a car."], **{**about, "user_id": "bob"})
 
 
-async def test_a_tool_tells_the_model_that_memory_is_full() -> None:
-    store = InMemoryStore()
-    await MemoryFacade(store, policy_of()).semantic.add(["A."], user_id="ann", session_id="1", agent_id="a")
-    model = ScriptedModel(script=[calls(("store_fact", {"text": "I have a car."})), "done"])
-    await say(graph_of(store, model, policy_of(memories=1)), "I have a car.")
-    assert "is full" in str(model.prompts[-1])
-    assert "Nothing was stored" in str(model.prompts[-1])
-
-
 async def test_turns_do_not_count_all_rows_each_time(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
     execute = AsyncConnection.execute
@@ -216,3 +210,27 @@ async def test_a_route_answers_413_by_the_quotas_of_the_agent_that_reads(
         assert refused.status_code == 413
         assert "is full" in refused.json()["detail"]
         assert (await ann.post(MEMORIES, json={**told, "agent": "nobody"})).status_code == 422
+
+
+async def test_processes_at_once_get_together_what_there_is(database_url: str) -> None:
+    """Each has a store and an event loop of its own, as processes have."""
+    limit = 8
+    ready = threading.Barrier(2)
+
+    async def take(wanted: int, *, alone: bool = False) -> int:
+        async with open_memory_store(database_url, word_model(), sealed=True) as store:
+            if not alone:
+                ready.wait(60)
+            quotas = QuotaSettings(messages_a_day=limit)
+            taken = (room.take_message(store, "ann", quotas) for _ in range(wanted))
+            done = await asyncio.gather(*taken, return_exceptions=True)
+        assert all(one is None or isinstance(one, QuotaExceeded) for one in done)
+        return done.count(None)
+
+    async with open_memory_store(database_url, word_model(), sealed=True):
+        pass
+    # as many as there are, less one: neither uses it up alone
+    got = await asyncio.gather(*(asyncio.to_thread(lambda: asyncio.run(take(limit - 1))) for _ in range(2)))
+    assert sum(got) == limit
+    # and a process that comes later finds it used up
+    assert await take(3, alone=True) == 0
