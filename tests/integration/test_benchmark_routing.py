@@ -16,12 +16,6 @@ async def always(request: str) -> Chosen:
     return Chosen(("set_timer", "add_task"))
 
 
-def test_every_tool_is_needed_by_somebody_and_exists() -> None:
-    names = {tool.name for tool in TOOLS}
-    assert {name for request in REQUESTS for name in request.tools} == names
-    assert {name for tool in TOOLS for name in (*tool.after, *tool.requires)} <= names
-
-
 def test_no_example_is_a_request() -> None:
     def plain(text: str) -> str:
         return re.sub(r"\W+", " ", text.casefold()).strip()

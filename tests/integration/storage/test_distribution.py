@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,7 +24,7 @@ from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.opening import Storage, open_storage
-from react_mem.memory.store import StorageSettings, distribution, migrations
+from react_mem.memory.store import StorageSettings, distribution
 from react_mem.memory.store.distribution import TABLES, distribute_tables, is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.migrations import migrate
@@ -268,22 +267,6 @@ async def test_a_worker_is_refused(database_url: str, conn: AsyncConnection[Dict
         await distribute(settings_of(url), pytest.fail)
 
 
-@needs_citus
-@pytest.mark.parametrize("number", [FIRST_DISTRIBUTED, migrations.MIGRATIONS[-1][0]])
-async def test_a_distributed_database_is_brought_up_to_date(
-    database_url: str, words: EmbeddingModel, number: int
-) -> None:
-    async with await AsyncConnection[DictRow].connect(database_url, **_OPTIONS) as conn:
-        await migrate_to(conn, words, number)
-        with files_up_to(number):
-            await distribute_tables(conn, lambda done: None)
-        await migrate(conn, words, checkpoints=True)
-        await distribute_tables(conn, pytest.fail)
-    async with open_pool(database_url) as pool, MemoryStore(pool, words) as store:
-        await store.aput(("memory", "ann", "semantic"), "tea", {"kind": "fact", "text": "likes tea"})
-        assert [item.key for item in await store.asearch(("memory", "ann"), query="tea")] == ["tea"]
-
-
 # A distributed database in use.
 
 
@@ -365,35 +348,6 @@ async def test_what_was_erased_is_nowhere(storage: Storage, database_url: str) -
     looked = {check.name.rpartition(".")[2] for check in receipt.checks}
     assert {"store", "store_vectors", "checkpoints", "memory_keys", "memory_audit"} <= looked
     assert (await memory.signed("ann", receipt)).is_of("ann")
-
-
-@needs_citus
-@pytest.mark.parametrize("distributed", ["sealed"], indirect=True)
-def test_keys_are_rotated_at_the_command_line(
-    distributed: StorageSettings, database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    async def keys_and_text(*, tells: bool) -> tuple[set[int], str]:
-        async with open_storage(distributed) as storage:
-            if tells:
-                await told(storage, "ann", "hers")
-            async with storage.pool.connection() as conn:
-                rows = await (await conn.execute("SELECT version FROM memory_keys WHERE owner = 'ann'")).fetchall()
-            [item] = await storage.store.asearch(("memory", "ann", "dialog"))
-            return {row["version"] for row in rows}, item.value["text"]
-
-    monkeypatch.setenv("DATABASE_URL", database_url)
-    monkeypatch.setenv("MEMORY_ENCRYPTION_KEY", KEY)
-    before, said = asyncio.run(keys_and_text(tells=True))
-    assert main(["keys", "rotate", "--data-keys"]) == 0
-    after, still = asyncio.run(keys_and_text(tells=False))
-    assert (len(before), len(after)) == (1, 1)
-    assert before != after
-    assert said == still == SAID
-    monkeypatch.setenv("MEMORY_ENCRYPTION_KEY", base64.b64encode(bytes(range(1, 33))).decode())
-    monkeypatch.setenv("MEMORY_ENCRYPTION_KEY_FORMER", KEY)
-    for command in ("rotate", "seal", "status"):
-        assert main(["keys", command]) == 0
-    assert "1 " in capsys.readouterr().out
 
 
 @asynccontextmanager

@@ -17,7 +17,6 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from psycopg import AsyncConnection
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
@@ -167,33 +166,6 @@ async def test_every_other_way_in_names_the_quota_and_the_cure(opened: Open) -> 
         await ways[0]()
         # and of another owner nothing is counted here
         await memory.semantic.add(["User has a car."], **{**about, "user_id": "bob"})
-
-
-async def test_turns_do_not_count_all_rows_each_time(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[str] = []
-    execute = AsyncConnection.execute
-
-    async def noting(self: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
-        sent.append(str(query))
-        return await execute(self, query, *args, **kwargs)
-
-    monkeypatch.setattr(AsyncConnection, "execute", noting)
-    # however slow the machine
-    monkeypatch.setattr(room, "_FRESH_SECONDS", 1e6)
-    async with open_memory_store(database_url, word_model(), sealed=False) as store:
-        model = ScriptedModel(script=[str(turn) for turn in range(8)])
-
-        async def statements_of(**quotas: int) -> list[int]:
-            graph = graph_of(store, model, policy_of(**quotas))
-            counted = []
-            for turn in range(4):
-                sent.clear()
-                await say(graph, f"hello {turn}", f"{quotas}")
-                counted.append(sum("octet_length" in one for one in sent))
-            return counted
-
-        assert await statements_of() == [0, 0, 0, 0]
-        assert await statements_of(memories=10_000, bytes=10_000_000) == [1, 0, 0, 0]
 
 
 async def test_a_route_answers_413_by_the_quotas_of_the_agent_that_reads(
