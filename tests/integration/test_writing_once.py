@@ -29,7 +29,7 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.write.committing import MAX_VERBATIM
-from react_mem.memory.write.conversations import end_conversation, quiet_conversations
+from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.turns import Turns
 from tests.support.databases import open_memory_store, word_model
 from tests.support.retiring import retire
@@ -218,19 +218,6 @@ async def test_what_fails_is_kept_word_for_word_read_later_and_not_kept_twice(
     assert await MemoryFacade(store).pending("ann") == []
 
 
-async def test_what_always_fails_is_parked_with_its_error_and_blocks_nothing(store: BaseStore) -> None:
-    failing = turns(store, extractor=Reader(InvalidOutput("nonsense", raw="?")))
-    await say(failing, "I live in Hanoi.")
-    for _ in range(MAX_FAILURES + 2):
-        await failing.extract()
-    [parked] = await MemoryFacade(store).pending("ann")
-    assert (parked["failures"], parked["last_error"]) == (MAX_FAILURES, "nonsense")
-    fine = turns(store, "2")
-    await say(fine, "I have a cat.")
-    assert (await fine.extract()).calls == 1
-    assert len(await MemoryFacade(store).pending("ann")) == 1
-
-
 async def test_an_outage_however_long_parks_nothing_and_is_not_asked_at_every_turn(
     store: BaseStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,15 +291,6 @@ async def test_of_a_paste_that_no_label_covers_a_bounded_number_of_statements_is
     assert f"more than {MAX_VERBATIM} statements" in report.problem
 
 
-async def test_several_turns_are_drawn_from_in_one_call(store: BaseStore) -> None:
-    one = turns(store)
-    history = thread("I live in Hanoi.", "I have a cat.", "I like green tea.")
-    for end in (2, 4, 6):
-        await one.close(history[:end], None)
-    assert (await one.extract()).calls == 1
-    assert len(await facts(store)) == 3
-
-
 async def test_a_turn_that_is_run_again_is_not_drawn_from_again(store: BaseStore) -> None:
     one = turns(store)
     history = thread("I live in Hanoi.")
@@ -336,30 +314,3 @@ async def test_without_automatic_extraction_the_words_are_indexed_and_no_fact_is
     assert await MemoryFacade(store).pending("ann") == []
     found = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), query="I live in Hanoi.", limit=1)
     assert (found[0].value["content"], found[0].score is not None) == ("I live in Hanoi.", True)
-
-
-async def test_a_conversation_ends_once_with_one_episode(store: BaseStore) -> None:
-    one = turns(store, extraction={"quiet_after": 0})
-    await say(one, "I live in Hanoi.", "I have a cat.")
-    assert await quiet_conversations(one) == ["1"]
-    await end_conversation(one)
-    again = await end_conversation(one)
-    assert again.calls == 0
-    assert await quiet_conversations(one) == []
-    episodes = await store.asearch(scope_namespace("ann", MemoryScope.EPISODIC), limit=50)
-    assert [e.value["level"] for e in episodes if e.value["level"] == "conversation"] == ["conversation"]
-    assert [fact["support"] for fact in await facts(store)] == [1, 1]
-
-
-async def test_what_no_model_could_read_is_read_at_the_end_of_the_conversation(store: BaseStore) -> None:
-    class Nonsense(Reader):
-        async def extract(self, messages: Any, existing: Any, **kwargs: Any) -> Extraction:
-            unread = tuple(Unread(m.text, m.id) for m in messages if m.role == "user")
-            return Extraction(unread=unread, rejected=("nonsense",), complete=False)
-
-    one = turns(store, extractor=Nonsense())
-    await say(one, "I live in Hanoi.", "I have a cat.")
-    await one.extract()
-    assert {fact["verbatim"] for fact in await facts(store)} == {True}
-    await end_conversation(turns(store))
-    assert [fact["verbatim"] for fact in await facts(store)] == [False, False]

@@ -49,6 +49,13 @@ class TestFields:
             assert (first.score or 0) > (second.score or 0)
         assert "none" not in keys(await store.asearch(SPACE, query="zebra"))
 
+    async def test_a_write_that_names_others_wins(self, pool: Pool) -> None:
+        store = await open_store(pool, fields=["title"])
+        await store.aput(SPACE, "other", {"title": "sand", "body": "green tea"}, ["body"])
+        await store.aput(SPACE, "title", {"title": "red car", "body": "green tea"})
+        await store.aput(SPACE, "hidden", {"title": "green tea"}, False)
+        assert keys(await store.asearch(SPACE, query="green tea")) == ["other", "title"]
+
     async def test_records_of_memory_keep_theirs(self, pool: Pool) -> None:
         store = await open_store(pool, fields=["title"])
         await store.aput(("memory", "ann", "semantic"), "fact", {"text": "green tea", "kind": "fact"})
@@ -81,6 +88,16 @@ class TestExpiry:
         after = await expiries(pool)
         assert (after["gone"] == before["gone"]) == omitted, "what is gone is not brought back"
         assert after["a"] > before["a"]
+
+    async def test_minutes_may_be_fractions_where_the_column_holds_them(self, pool: Pool) -> None:
+        store = await open_store(pool, ttl={**TTL})
+        async with pool.connection() as conn:
+            await conn.execute("ALTER TABLE store ALTER ttl_minutes TYPE float8")
+        await store.aput(SPACE, "tea", {"text": "tea"}, ttl=0.4)
+        assert await store.aget(SPACE, "tea", refresh_ttl=True) is not None
+        async with pool.connection() as conn:
+            [row] = await (await conn.execute("SELECT ttl_minutes, expires_at > now() AS alive FROM store")).fetchall()
+        assert row == {"ttl_minutes": pytest.approx(0.4), "alive": True}
 
 
 async def expiries(pool: Pool) -> dict[str, Any]:
