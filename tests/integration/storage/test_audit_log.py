@@ -214,7 +214,6 @@ async def test_without_the_key_no_chain_can_be_written(memory_store: MemoryStore
     other = AuditLog(memory_store.pool, bytes(32))
     with pytest.raises(AuditBroken, match="entry 3 was changed"):
         await other.verify()
-    assert await keyed.subject("ann") != await other.subject("ann")
     for log in (keyed, plain):
         await log.close()
 
