@@ -242,6 +242,14 @@ async def test_what_the_database_does_not_take_waits_and_what_is_too_much_is_cou
     await audit.verify()
 
 
+async def test_it_is_written_behind_whoever_acts(audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_log, "FLUSH_SECONDS", 0.01)
+    audit.record("ann", AuditAction.READ, {"fact": 1})
+    async with asyncio.timeout(60):
+        while (await audit.head()).seq == 0:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.01)
+
+
 def test_the_terminal_shows_and_verifies_the_log(
     database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,7 +24,7 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.writes import revise
-from tests.support.databases import open_memory_store, word_model
+from tests.support.databases import fresh_memory_store
 
 MASTER = MasterKey(LocalMasterKey(bytes(range(32))))
 
@@ -36,8 +36,8 @@ NEW = bytes(range(1, 33))
 
 
 @pytest.fixture
-async def store(database_url: str) -> AsyncIterator[MemoryStore]:
-    async with open_memory_store(database_url, word_model()) as opened:
+async def store(database_server: str) -> AsyncIterator[MemoryStore]:
+    async with fresh_memory_store(database_server) as opened:
         yield opened
 
 

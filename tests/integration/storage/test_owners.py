@@ -16,7 +16,7 @@ from psycopg.rows import DictRow, dict_row
 from react_mem.memory.model.namespaces import owner_of_path, owner_within
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.citus import one_server
-from tests.support.databases import open_memory_store, word_model
+from tests.support.databases import fresh_memory_store, word_model
 
 ANN, BOB = ("memory", "ann", "semantic"), ("memory", "bob", "semantic")
 APP = ("app", "ann", "notes")
@@ -32,14 +32,16 @@ class Revision(NamedTuple):
 
 
 @pytest.fixture
-async def store(database_url: str) -> AsyncIterator[MemoryStore]:
-    async with open_memory_store(database_url, word_model()) as opened:
+async def store(database_server: str) -> AsyncIterator[MemoryStore]:
+    async with fresh_memory_store(database_server) as opened:
         yield opened
 
 
 @pytest.fixture
-async def conn(store: MemoryStore, database_url: str) -> AsyncIterator[AsyncConnection[DictRow]]:
-    async with await AsyncConnection[DictRow].connect(database_url, autocommit=True, row_factory=dict_row) as opened:
+async def conn(store: MemoryStore) -> AsyncIterator[AsyncConnection[DictRow]]:
+    async with await AsyncConnection[DictRow].connect(
+        store.pool.conninfo, autocommit=True, row_factory=dict_row
+    ) as opened:
         yield opened
 
 
@@ -91,11 +93,11 @@ async def test_an_owner_without_items_leaves_nothing_and_begins_above_all_that_w
 
 @one_server
 async def test_the_stock_store_writes_owners_and_revisions_too(
-    store: MemoryStore, conn: AsyncConnection[DictRow], database_url: str
+    store: MemoryStore, conn: AsyncConnection[DictRow]
 ) -> None:
     await store.aput(ANN, "ours", {"text": "green tea"})
     before = (await revisions(conn))["ann"]
-    async with of_stock(database_url) as stock:
+    async with of_stock(store.pool.conninfo) as stock:
         await stock.setup()
         await stock.aput(ANN, "theirs", {"text": "black tea"})
         put = (await revisions(conn))["ann"]

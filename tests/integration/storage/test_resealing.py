@@ -16,7 +16,7 @@ from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing.resealing import owners_of, renew, reseal, rotate
 from react_mem.memory.store.sealing.sealed_entries import opened_value
-from tests.support.databases import open_memory_store, word_model
+from tests.support.databases import fresh_memory_store, open_memory_store, word_model
 
 MASTER = MasterKey(LocalMasterKey(bytes(range(32))))
 
@@ -28,15 +28,15 @@ Items = dict[tuple[str, str], dict[str, Any]]
 
 
 @pytest.fixture
-async def store(database_url: str) -> AsyncIterator[MemoryStore]:
-    async with open_memory_store(database_url, word_model(), sealed=False) as opened:
+async def store(database_server: str) -> AsyncIterator[MemoryStore]:
+    async with fresh_memory_store(database_server, sealed=False) as opened:
         yield opened
 
 
 @pytest.fixture
-async def sealed(store: MemoryStore, database_url: str) -> AsyncIterator[MemoryStore]:
+async def sealed(store: MemoryStore) -> AsyncIterator[MemoryStore]:
     """A store on the same database, in a process that has the key."""
-    async with open_memory_store(database_url, word_model(), sealed=True) as opened:
+    async with open_memory_store(store.pool.conninfo, word_model(), sealed=True) as opened:
         yield opened
 
 

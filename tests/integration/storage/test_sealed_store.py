@@ -16,7 +16,7 @@ from react_mem.memory.index.recall import Recall, RecallOp, read_question
 from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import Guard
-from tests.support.databases import fresh_database, open_memory_store, word_model
+from tests.support.databases import fresh_memory_store, open_memory_store, word_model
 from tests.support.recalling import message
 
 DIALOG, FACTS, META = ("memory", "ann", "dialog"), ("memory", "ann", "semantic"), ("memory", "ann", "meta")
@@ -25,8 +25,8 @@ WORDS = ["tea", "coffee", "cat", "dog", "Hanoi", "Hue", "terrier", "kayak", "sal
 
 
 @pytest.fixture
-async def sealed(database_url: str) -> AsyncIterator[MemoryStore]:
-    async with open_memory_store(database_url, word_model(), sealed=True) as opened:
+async def sealed(database_server: str) -> AsyncIterator[MemoryStore]:
+    async with fresh_memory_store(database_server, sealed=True) as opened:
         yield opened
 
 
@@ -68,8 +68,7 @@ async def test_searches_lists_and_recalls_find_the_same_as_without_a_key(
     database_server: str, sealed: MemoryStore
 ) -> None:
     async with (
-        fresh_database(database_server) as url,
-        open_memory_store(url, word_model(), sealed=False) as plain,
+        fresh_memory_store(database_server, sealed=False) as plain,
     ):
         for store in (plain, sealed):
             puts = texts(7, 60)
@@ -117,7 +116,7 @@ async def recall(store: MemoryStore, op: RecallOp) -> Recall:
 
 
 async def test_links_are_found_as_without_a_key(database_server: str, sealed: MemoryStore) -> None:
-    async with fresh_database(database_server) as url, open_memory_store(url, word_model(), sealed=False) as plain:
+    async with fresh_memory_store(database_server, sealed=False) as plain:
         found = []
         for store in (plain, sealed):
             await store.abatch(
@@ -163,17 +162,17 @@ async def test_a_value_that_is_moved_to_another_row_does_not_open(sealed: Memory
 
 class TestBesideRowsInPlain:
     @pytest.fixture
-    async def mixed(self, database_url: str) -> AsyncIterator[MemoryStore]:
-        async with open_memory_store(database_url, word_model(), sealed=False) as plain:
+    async def mixed(self, database_server: str) -> AsyncIterator[MemoryStore]:
+        async with fresh_memory_store(database_server, sealed=False) as plain:
             await plain.abatch(
                 [PutOp(FACTS, f"p{number}", fact(f"p{number}", f"tea {WORDS[number]}")) for number in range(8)]
             )
             await plain.aput(META, "revision", {"revision": 4}, index=False)
-        async with open_memory_store(database_url, word_model(), sealed=True) as opened:
-            await opened.abatch(
-                [PutOp(FACTS, f"s{number}", fact(f"s{number}", f"tea {WORDS[number]}")) for number in range(8)]
-            )
-            yield opened
+            async with open_memory_store(plain.pool.conninfo, word_model(), sealed=True) as opened:
+                await opened.abatch(
+                    [PutOp(FACTS, f"s{number}", fact(f"s{number}", f"tea {WORDS[number]}")) for number in range(8)]
+                )
+                yield opened
 
     async def test_both_are_found(self, mixed: MemoryStore) -> None:
         every = {f"{kind}{number}" for kind in "ps" for number in range(8)}
@@ -207,11 +206,11 @@ class TestBesideRowsInPlain:
 
 
 async def test_a_user_who_was_forgotten_by_another_process_and_comes_back_is_read_and_written(
-    sealed: MemoryStore, database_url: str
+    sealed: MemoryStore,
 ) -> None:
     await sealed.aput(FACTS, "f1", fact("f1", "I like tea"))
     await sealed.asearch(FACTS, query="tea")
-    async with open_memory_store(database_url, word_model(), sealed=True) as other:
+    async with open_memory_store(sealed.pool.conninfo, word_model(), sealed=True) as other:
         assert await other.aerase_if([], Guard(META, "revision", None))
         # the first one has the former key at hand: what it writes and reads is of the new one
         await sealed.aput(FACTS, "f2", fact("f2", "I like coffee"))
