@@ -101,13 +101,15 @@ async def test_a_turn_beyond_the_bound_is_answered_not_remembered_and_made_up_fo
 ) -> None:
     async with opened() as store:
         model = ScriptedModel(script=["one", "two", "three", "four"])
-        saver = graph_of(store, model, policy_of(memories=4), middleware=middleware)
+        saver = graph_of(store, model, policy_of(memories=4, messages_a_day=9), middleware=middleware)
         assert await say(saver, "I have a boat.") == ("one", [])
         stored = len(await everything(store, "ann"))
         assert await texts(store) == {"I have a boat.", "one"}
         later()
         # the bound is what the first turn has stored, whatever that comes to
-        full = graph_of(store, model, policy_of(memories=len(await texts(store))), middleware=middleware)
+        full = graph_of(
+            store, model, policy_of(memories=len(await texts(store)), messages_a_day=9), middleware=middleware
+        )
         for answer in ("two", "three"):
             assert await say(full, f"I have a {answer}.") == (answer, ["store", "extract"])
         assert len(await everything(store, "ann")) == stored
