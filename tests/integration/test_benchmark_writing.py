@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.writing.__main__ import LANGMEM, main
-from benchmarks.writing.answers import INVENTED_NAME
 from benchmarks.writing.case import Case
 from benchmarks.writing.drivers import Contents, Remembered
-from benchmarks.writing.judge import false_facts, judge
+from benchmarks.writing.judge import judge
 
 MOVED = Case.model_validate(
     {
@@ -55,26 +54,6 @@ def test_a_memory_that_holds_what_it_must_passes() -> None:
 )
 def test_each_fault_is_found(facts: list[Remembered], fault: str) -> None:
     assert kinds(*facts) == [fault]
-
-
-def test_what_was_said_and_is_found_nowhere_is_lost() -> None:
-    assert kinds(HUE, HANOI, TEA, said=SAID[:1]) == ["lost"]
-
-
-@pytest.mark.parametrize(
-    ("text", "is_false"),
-    [
-        ("I moved to Hue in 2021.", False),
-        ("User lives in Hue.", False),
-        ("User loves opera.", True),
-        (f"User lives in Hue, thanks to {INVENTED_NAME}.", True),
-        ("The bank asks for a transfer today.", True),
-    ],
-)
-def test_a_false_fact_was_never_true_or_is_in_nobody_s_words(text: str, is_false: bool) -> None:
-    contents = Contents(facts=[Remembered(text)], messages=SAID, errors=[])
-
-    assert false_facts(MOVED, contents) == ([text] if is_false else [])
 
 
 def test_it_runs_and_writes_its_metrics_beside_the_peer_s(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

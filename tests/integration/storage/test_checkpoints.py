@@ -266,45 +266,6 @@ async def test_threads_of_a_time_without_a_key_are_read_and_go_on(memory_store: 
         await plain.aget_tuple(AT)
 
 
-async def test_a_step_stores_what_it_has_not_changed_no_second_time(
-    memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sealed: list[bytes] = []
-    encrypt = CheckpointCipher.encrypt
-
-    def noted(self: CheckpointCipher, plaintext: bytes) -> tuple[str, bytes]:
-        sealed.append(plaintext)
-        return encrypt(self, plaintext)
-
-    monkeypatch.setattr(CheckpointCipher, "encrypt", noted)
-
-    async def step(saver: ThreadSaver, note: str, new: bool = False) -> int:
-        """Return how many values a step seals that has a note of the version that is named like it."""
-        sealed.clear()
-        versions: Any = {"note": note}
-        checkpoint = {**empty_checkpoint(), "channel_values": {"note": note}, "channel_versions": versions}
-        at = await saver.aput(AT, checkpoint, {}, versions if new else {})
-        found = await saver.aget_tuple(at)
-        assert found is not None
-        assert found.checkpoint["channel_values"] == {"note": note}
-        return len(sealed)
-
-    saver = await _saver(memory_store, KEY)
-    assert await step(saver, "first", new=True) == 1
-    assert await step(saver, "first") == 0
-    assert await step(saver, "second", new=True) == 1
-    assert await step(saver, "second") == 0
-    # another process does not know who has stored it, and how
-    other = await _saver(memory_store, KEY)
-    assert await step(other, "second") == 1
-    assert await step(other, "second") == 0
-    await saver.adelete_thread("ann")
-    assert await step(saver, "second") == 1
-    inner: RunnableConfig = {"configurable": {"thread_id": "ann", "checkpoint_ns": "inner"}}
-    monkeypatch.setitem(AT, "configurable", inner["configurable"])
-    assert await step(saver, "second") == 1
-
-
 async def test_what_was_changed_or_sealed_elsewhere_is_told_from_a_crash(memory_store: MemoryStore) -> None:
     await _talk(await _saver(memory_store, KEY)).ainvoke({"messages": [], "note": "n", "price": 1.0}, AT)
     other = await _saver(memory_store, bytes(32))

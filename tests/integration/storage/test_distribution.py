@@ -112,32 +112,6 @@ _AS_CITUS = """
 
 
 @one_server
-async def test_it_is_told_how_many_tables_are_done_and_of_how_many(conn: AsyncConnection[DictRow]) -> None:
-    await conn.execute(_AS_CITUS.encode())
-    steps: list[str] = []
-    counted: list[tuple[int, int]] = []
-
-    def stop_at_the_third(done: int, total: int) -> None:
-        if done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        await distribute_tables(conn, steps.append, stop_at_the_third)
-    assert not await is_distributed(conn)
-    steps.clear()
-    await distribute_tables(conn, steps.append, lambda done, total: counted.append((done, total)))
-    row = await (await conn.execute("SELECT count(*) AS tables FROM pg_dist_partition")).fetchone()
-    assert row is not None
-    assert counted == [(done, row["tables"]) for done in range(row["tables"] + 1)]
-    assert row["tables"] == len(TABLES)
-    assert await is_distributed(conn)
-    # again: nothing is left to count
-    counted.clear()
-    await distribute_tables(conn, steps.append, lambda done, total: counted.append((done, total)))
-    assert counted == []
-
-
-@one_server
 async def test_one_server_is_refused_and_stays_as_it_is(
     filled: MemoryStore, conn: AsyncConnection[DictRow], database_url: str
 ) -> None:
@@ -184,16 +158,6 @@ async def test_who_must_have_a_wall_is_not_read_without(database_url: str) -> No
         for _ in range(2):
             with pytest.raises(StorageError, match="MEMORY_ROW_SECURITY=auto"):
                 await storage.store.aget(("memory", "ann", "semantic"), "tea")
-
-
-@needs_citus
-async def test_who_must_have_a_wall_does_not_distribute(conn: AsyncConnection[DictRow], database_url: str) -> None:
-    settings = StorageSettings.model_validate(
-        {"database_url": database_url, "embedding": "local", "row_security": "on"}
-    )
-    with pytest.raises(StorageError, match="MEMORY_ROW_SECURITY=on is set"):
-        await distribute(settings, pytest.fail)
-    assert not await is_distributed(conn)
 
 
 def test_the_embedded_database_is_refused(
