@@ -27,7 +27,7 @@ from benchmarks.stand_ins import DIMS, words
 from react_mem.memory.store.keys.key_ring import KeyRing, rewrap
 from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.sealing.resealing import owners_of, renew, reseal
+from react_mem.memory.store.sealing.resealing import reseal, rotate
 from tests.support.databases import open_memory_store, open_pool, word_model
 
 _OWNER_ROWS = 1_000
@@ -144,17 +144,16 @@ async def _fill(store: MemoryStore, written: dict[Item, str], rows: int, owners:
 
 
 async def _seal(store: MemoryStore, ring: KeyRing) -> float:
-    return sum(await reseal(store.pool, ring, lambda done, total: None))
+    return (await reseal(store.pool, ring, lambda done, total: None)).from_plain
 
 
 async def _rewrap(store: MemoryStore, ring: KeyRing) -> float:
-    return sum(await rewrap(store.pool, ring.master, lambda done, total: None))
+    return await rewrap(store.pool, ring.master, lambda done, total: None)
 
 
 async def _renew(store: MemoryStore, ring: KeyRing) -> float:
-    async for owner in owners_of(store.pool):
-        await renew(store.pool, ring, owner)
-    return sum(await reseal(store.pool, ring, lambda done, total: None))
+    done, _ = await rotate(store.pool, ring, lambda done, total: None)
+    return done.anew
 
 
 async def _lost(store: MemoryStore, written: dict[Item, str]) -> int:

@@ -33,12 +33,12 @@ from react_mem.memory.store.audit.audit_log import AuditEntry, AuditHead
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.checkpointer import ThreadSaver
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.keys.key_ring import KeyRing, Rewrapped, key_counts, rewrap
+from react_mem.memory.store.keys.key_ring import KeyRing, key_counts, rewrap
 from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.postgres_server import connected, open_database
 from react_mem.memory.store.row_security import Pool
-from react_mem.memory.store.sealing.resealing import Resealed, begin_rotation, end_rotation, renew_all, reseal
+from react_mem.memory.store.sealing.resealing import Resealed, reseal, rotate
 from react_mem.memory.store.statistics import Holder, Server, holders, server_of
 from react_mem.memory.store.storage_settings import StorageSettings, check_names
 from react_mem.server_exposure import refuse_exposed_server
@@ -64,22 +64,18 @@ class Storage:
         ring = self.store.keys
         return {"master_key": ring.master.id if ring is not None else None, **(await key_counts(self.pool))._asdict()}
 
-    async def wrap_keys(self, report: Count) -> tuple[str, Rewrapped]:
-        """Wrap all data keys by the master key in use; return its id and the numbers of keys."""
+    async def wrap_keys(self, report: Count) -> tuple[str, int]:
+        """Wrap all data keys by the master key in use; return its id and the number of keys."""
         master = self._ring.master
         return master.id, await rewrap(self.pool, master, report)
 
-    async def renew_keys(self, report: Count) -> tuple[int, datetime | None]:
-        """Give every owner a new data key; return their number, and the start of an earlier rotation that went on."""
-        begun, before = await begin_rotation(self.pool, self._ring)
-        return await renew_all(self.pool, self._ring, begun, report), begun if before else None
+    async def renew_keys(self, report: Count) -> tuple[Resealed, datetime | None]:
+        """Give every owner a new data key; return what was sealed, and the start of a rotation that went on."""
+        return await rotate(self.pool, self._ring, report)
 
-    async def seal_records(self, report: Count, *, renewed: bool = False) -> Resealed:
-        """Seal every plain record, and every one under a former data key; this ends a rotation if keys were renewed."""
-        done = await reseal(self.pool, self._ring, report)
-        if renewed:
-            await end_rotation(self.pool, self._ring)
-        return done
+    async def seal_records(self, report: Count) -> Resealed:
+        """Seal every plain record, and every one under a former data key."""
+        return await reseal(self.pool, self._ring, report)
 
     @property
     def _ring(self) -> KeyRing:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.locomo.__main__ import PEERS, main
-from tests.unit.benchmarks import beam_sample, locomo_sample
+from tests.unit.benchmarks import locomo_sample
 from tests.unit.benchmarks.locomo_sample import write
 
 
@@ -28,15 +28,3 @@ def test_a_run_over_two_people_beside_every_peer(tmp_path: Path, capsys: pytest.
     shown = capsys.readouterr().out
     assert "2 questions about 4 turns" in shown
     assert "langmem_tool" in shown
-
-
-def test_a_run_over_long_chats(tmp_path: Path) -> None:
-    out = tmp_path / "beam.json"
-    data = write(tmp_path / "set.json", beam_sample.sample(), beam_sample.sample())
-    main(["--data", str(data), "--json", str(out), "--peers", "bm25"], name="beam")
-    report = json.loads(out.read_text(encoding="utf-8"))
-    for metrics in (report["metrics"], report["peers"]["bm25"]):
-        assert metrics["recall@10.instruction_following"] == metrics["recall@10.event_ordering"] == 1.0
-        assert metrics["low.recall@10"] == metrics["conversations.low.recall@10"] == 1.0
-        assert metrics["prompt_evidence.event_ordering"] == 1.0
-        assert metrics["questions"] == 4

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from benchmarks.poison.__main__ import main
-from benchmarks.poison.attack import load_attacks
 from react_mem.memory.write.extraction.composing import Composer
 from react_mem.memory.write.extraction.located import Locator
 
@@ -38,19 +37,3 @@ def test_a_memory_that_believes_its_model_is_found_out(tmp_path: Path, monkeypat
     metrics = measured(tmp_path / "poison.json")
     assert metrics["facts_retired"] + metrics["facts_forgotten"] >= len(ONLY)
     assert metrics["utility_lost"] >= len(ONLY)
-
-
-def test_attacks_have_their_own_names_and_come_in_every_way() -> None:
-    attacks = load_attacks()
-    assert len({attack.id for attack in attacks}) == len(attacks)
-    assert {attack.way for attack in attacks} == {
-        "page",
-        "tool",
-        "mail",
-        "code",
-        "assent",
-        "summary",
-        "skill",
-        "import",
-        "store_tool",
-    }

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 import pytest
 
-from benchmarks.routing.__main__ import Chosen, Request, System, by_words, load_requests, load_tools, measure
+from benchmarks.routing.__main__ import Chosen, Request, System, load_requests, load_tools, measure
 
 TOOLS = load_tools()
 REQUESTS = [*load_requests("tune"), *load_requests("test")]
@@ -15,23 +14,6 @@ REQUESTS = [*load_requests("tune"), *load_requests("test")]
 
 async def always(request: str) -> Chosen:
     return Chosen(("set_timer", "add_task"))
-
-
-def test_there_is_enough_of_it_in_both_languages_and_halves() -> None:
-    assert len(TOOLS) >= 120
-    assert len(REQUESTS) >= 300
-    assert len({request.text for request in REQUESTS}) == len(REQUESTS)
-    kinds = Counter((request.half, request.lang) for request in REQUESTS)
-    assert min(kinds.values()) > 70
-    for half in ("tune", "test"):
-        needs = Counter(min(len(request.tools), 2) for request in REQUESTS if request.half == half)
-        assert min(needs[0], needs[2]) >= 10
-
-
-def test_every_tool_is_needed_by_somebody_and_exists() -> None:
-    names = {tool.name for tool in TOOLS}
-    assert {name for request in REQUESTS for name in request.tools} == names
-    assert {name for tool in TOOLS for name in (*tool.after, *tool.requires)} <= names
 
 
 def test_no_example_is_a_request() -> None:
@@ -53,8 +35,3 @@ async def test_accuracy_counts_the_first_and_all_that_are_needed() -> None:
     assert found["accuracy_at_5"] == pytest.approx(1 / 3, abs=0.001)
     assert found["tools_sent"] == 2
     assert found["tool_tokens"] > 50
-
-
-async def test_words_find_what_says_it_in_words() -> None:
-    system = by_words([tool.as_tool() for tool in TOOLS], 5)
-    assert (await system.choose("translate this text into another language")).tools[0] == "translate_text"

@@ -90,44 +90,23 @@ async def test_nothing_of_an_encrypted_database_holds_it(database_url: str, cana
     assert found_now == [], found_now
 
 
-async def test_the_same_look_finds_it_in_a_database_without_a_key(database_url: str, canary: str) -> None:
+async def test_what_was_in_plain_is_found_until_it_is_sealed_and_written_anew(database_url: str, canary: str) -> None:
     await live(settings_of(database_url, None), canary)
     found = await residue(database_url, canary)
-    wanted = {"table store", "table checkpoint_blobs", "dump", "file of store"}
-    assert wanted <= {*found}, found
-
-
-async def test_what_was_in_plain_is_nowhere_once_it_is_sealed_and_written_anew(database_url: str, canary: str) -> None:
-    await live(settings_of(database_url, None), canary)
+    assert {"table store", "table checkpoint_blobs", "dump", "file of store"} <= {*found}, found
     async with open_memory(settings=settings_of(database_url, None)) as memory:
         before = await remembered(memory, canary)
+        assert before != []
     async with open_memory(settings=settings_of(database_url, KEY)) as memory:
         store: Any = memory.store
         done = await reseal(store.pool, store.keys, lambda done, total: None)
         assert done.from_plain > 0
         assert await remembered(memory, canary) == before
-    await vacuumed(database_url)
-    tables = [place for place in await residue(database_url, canary) if "checkpoint" not in place and place != "dump"]
-    assert tables == []
-
-
-async def test_a_forgetting_that_does_nothing_is_seen(
-    database_url: str, canary: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = settings_of(database_url, None)
-    await live(settings, canary)
-    async with open_memory(settings=settings) as memory:
-        assert await remembered(memory, canary) != []
-        with monkeypatch.context() as broken:
-            broken.setattr(OpenedMemory, "forget_user", _nothing)
-            await memory.forget_user("ann")
-        assert await remembered(memory, canary) != []
+        await vacuumed(database_url)
+        left = [place for place in await residue(database_url, canary) if "checkpoint" not in place and place != "dump"]
+        assert left == []
         await memory.forget_user("ann")
         assert await remembered(memory, canary) == []
     await vacuumed(database_url)
-    found_now = await residue(database_url, canary)
-    assert found_now == [], found_now
-
-
-async def _nothing(self: OpenedMemory, user_id: str) -> None:
-    """Forget nobody."""
+    found = await residue(database_url, canary)
+    assert found == [], found

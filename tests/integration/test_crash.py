@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 import threading
 from collections import Counter
@@ -18,6 +17,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
 from tests.support.labels import Says, labelled
+from tests.support.one_turn import run
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request
 
 FACT = "I am allergic to peanuts."
@@ -28,6 +28,18 @@ def propose(request: Request) -> Reply:
     return Reply(json=labelled(request.text, Says(FACT, "same", FACT), summary="User spoke of allergies."))
 
 
+@pytest.fixture(autouse=True)
+def environment(database_url: str, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the processes are told, and this one."""
+    for name, value in {
+        "DATABASE_URL": database_url,
+        "OPENAI_BASE_URL": openai_server.base_url,
+        "OPENAI_API_KEY": "none",
+        "EMBEDDING_MODEL": "local",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+
 @pytest.fixture
 def model_server(openai_server: OpenAIServer) -> OpenAIServer:
     openai_server.add(propose, when=Match(schema=True), repeat=True)
@@ -35,26 +47,10 @@ def model_server(openai_server: OpenAIServer) -> OpenAIServer:
     return openai_server
 
 
-async def start(order: dict[str, Any], database_url: str, server: OpenAIServer) -> asyncio.subprocess.Process:
+async def start(order: dict[str, Any]) -> asyncio.subprocess.Process:
     """Start a process that runs one turn."""
-    environment = {
-        **os.environ,
-        "DATABASE_URL": database_url,
-        "OPENAI_BASE_URL": server.base_url,
-        "OPENAI_API_KEY": "none",
-        "EMBEDDING_MODEL": "local",
-    }
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.support.one_turn", json.dumps(order), stdout=-1, stderr=-1, env=environment
-    )
-
-
-async def run_turn(order: dict[str, Any], database_url: str, server: OpenAIServer) -> int:
-    """Run one turn in a process of its own; return its exit code."""
-    process = await start(order, database_url, server)
-    _, err = await process.communicate()
-    assert process.returncode in {0, -9}, err.decode()
-    return process.returncode or 0
+    command = [sys.executable, "-m", "tests.support.one_turn", json.dumps(order)]
+    return await asyncio.create_subprocess_exec(*command, stdout=-1, stderr=-1)
 
 
 async def stored(database_url: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
@@ -70,24 +66,24 @@ async def stored(database_url: str) -> tuple[list[dict[str, Any]], list[dict[str
 
 @pytest.mark.parametrize(("die_at", "thread"), [("answer", "same"), ("reason", "another")])
 async def test_killed_between_answer_and_extract(
-    die_at: str, thread: str, database_url: str, model_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    die_at: str, thread: str, database_url: str, model_server: OpenAIServer
 ) -> None:
     said = FACT
-    code = await run_turn({"thread": "same", "text": said, "die_at": die_at}, database_url, model_server)
-    assert code == -9
+    process = await start({"thread": "same", "text": said, "die_at": die_at})
+    _, err = await process.communicate()
+    assert process.returncode == -9, err.decode()
     messages, facts, waiting = await stored(database_url)
     assert [message["content"] for message in messages] == [said]
     assert facts == []
     assert len(waiting) == 1
 
     # another conversation picks it up when it has waited long enough to be surely nobody's
-    code = await run_turn({"thread": thread, "text": "What now?"}, database_url, model_server)
-    assert code == 0
+    await run({"thread": thread, "text": "What now?"})
     if thread == "another":
         _, facts, waiting = await stored(database_url)
         assert (facts, len(waiting)) == ([], 1)
         await age_pending(database_url)
-        await run_turn({"thread": thread, "text": "And now?"}, database_url, model_server)
+        await run({"thread": thread, "text": "And now?"})
 
     messages, facts, waiting = await stored(database_url)
     assert Counter(message["content"] for message in messages)[said] == 1
@@ -112,7 +108,7 @@ async def test_killed_while_the_model_extracts(database_url: str, openai_server:
     openai_server.add(propose, when=Match(schema=True), repeat=True)
     openai_server.add(Reply(text="I will keep it in mind."), when=Match(schema=False), repeat=True)
     order = {"thread": "1", "text": FACT}
-    process = await start(order, database_url, openai_server)
+    process = await start(order)
     await asyncio.to_thread(openai_server.wait_for, 2, 60)
     process.kill()
     await process.communicate()
@@ -122,7 +118,7 @@ async def test_killed_while_the_model_extracts(database_url: str, openai_server:
     assert facts == []
     assert waiting
 
-    await run_turn({"thread": "1", "text": "What now?"}, database_url, openai_server)
+    await run({"thread": "1", "text": "What now?"})
     messages, facts, waiting = await stored(database_url)
     assert len(messages) == 4
     assert [(fact["text"], fact["support"]) for fact in facts] == [(FACT, 1)]

@@ -36,7 +36,7 @@ _SAID = "My cat is called Mimi."
 _ALL_PROTOCOLS = 3
 _DNS = 53
 _READY_SECONDS = 180
-SECONDS = 60.0
+SECONDS = 20.0
 """Seconds that is listened for, once all of them have embedded something."""
 
 ENTRIES = {"demo": "demo", "dev": "spawn_main", "worker": "worker", "mcp": "mcp", "hook": "resident"}

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import itertools
-import random
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -128,57 +124,3 @@ def stock_store(url: str, model: EmbeddingModel) -> Any:
     """Open LangGraph's own store."""
     index = {"dims": model.dims, "embed": model.embeddings, "fields": ["text"]}
     return AsyncPostgresStore.from_conn_string(url, index=index)  # type: ignore[arg-type]
-
-
-class Writers:
-    """Writers that go on meanwhile: the version before, and LangGraph's own store.
-
-    Args:
-        url: The database.
-        model: Its embedding model.
-        owners: How many owners there are.
-    """
-
-    def __init__(self, url: str, model: EmbeddingModel, owners: int) -> None:
-        self._url = url
-        self._model = model
-        self._owners = owners
-        self.written = 0
-        self.slowest: list[float] = []
-        self.done = asyncio.Event()
-
-    async def run(self) -> None:
-        """Write until it is done."""
-        await asyncio.gather(self._before(), self._stock())
-
-    async def _before(self) -> None:
-        draw = random.Random(1)  # noqa: S311 - no secret
-        vector = str(self._model.embeddings.embed_query("green tea"))
-        async with await connect(self._url) as conn:
-            for number in itertools.count():
-                if self.done.is_set():
-                    return
-                owner = draw.randrange(self._owners)
-                prefix = f"memory.u{owner}.dialog"
-                # what was there before, and something new
-                keys = sorted({f"k{owner + self._owners * draw.randrange(10)}", f"new{number}"})
-                await self._timed(write(conn, prefix, keys, "a kettle", vector))
-                if number % 5 == 0:
-                    await self._timed(delete(conn, prefix, [f"new{number}"]))
-
-    async def _stock(self) -> None:
-        async with stock_store(self._url, self._model) as stock:
-            for number in itertools.count():
-                if self.done.is_set():
-                    return
-                space = ("app", f"u{10 * number % self._owners}", "notes")
-                await self._timed(stock.aput(space, f"stock{number}", {"text": "white tea"}))
-                if number % 5 == 0:
-                    await self._timed(stock.adelete(space, f"stock{number}"))
-                assert number % 5 == 0 or await stock.aget(space, f"stock{number}") is not None
-
-    async def _timed(self, work: Any) -> None:
-        started = time.perf_counter()
-        await work
-        self.written += 1
-        self.slowest = sorted([*self.slowest, time.perf_counter() - started])[-5:]

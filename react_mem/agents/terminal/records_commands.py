@@ -290,7 +290,8 @@ async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, con
                 if arguments.verb == "rotate":
                     await _rotate(storage, progress, told.append, data_keys=arguments.data_keys)
                 else:
-                    await _seal(storage, progress, told.append)
+                    sealed = await storage.seal_records(progress)
+                    _tell_sealed(sealed.from_plain, sealed.anew, told.append)
     finally:
         # behind the bar, which is drawn over what is printed meanwhile
         for line in told:
@@ -301,29 +302,26 @@ async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, con
 async def _rotate(storage: Storage, progress: Progress, tell: Callable[[str], None], *, data_keys: bool) -> None:
     progress.turn_to("Wrapping", "data keys")
     master, done = await storage.wrap_keys(progress)
-    of_owners = counted(done.of_owners, "data key of an owner is", "data keys of owners are")
-    own = counted(done.own, "key")
-    tell(f"{of_owners} wrapped anew by the master key {master}, and {own} that the store keeps for itself")
+    # of owners, and the few that the store keeps for itself
+    tell(f"{counted(done, 'data key is', 'data keys are')} wrapped anew by the master key {master}")
     if not data_keys:
         return
-    progress.turn_to("Making data keys", "owners")
-    owners, resumed = await storage.renew_keys(progress)
+    progress.turn_to("Sealing", "records")
+    sealed, resumed = await storage.renew_keys(progress)
     if resumed is not None:
         at = resumed.isoformat(" ", timespec="minutes")
         tell(f"the rotation of {at} has gone on: who had a newer data key keeps it")
-    tell(f"{counted(owners, 'owner has', 'owners have')} a new data key")
-    await _seal(storage, progress, tell, renewed=True)
+    tell(f"{counted(sealed.owners, 'owner has', 'owners have')} a new data key")
+    _tell_sealed(sealed.from_plain, sealed.anew, tell)
 
 
-async def _seal(storage: Storage, progress: Progress, tell: Callable[[str], None], *, renewed: bool = False) -> None:
-    progress.turn_to("Sealing", "records")
-    done = await storage.seal_records(progress, renewed=renewed)
+def _tell_sealed(from_plain: int, anew: int, tell: Callable[[str], None]) -> None:
     # memories among them, and as much that memory keeps for itself: which is which is sealed
     tell(
-        counted(done.from_plain, "record that was in plain is", "records that were in plain are")
-        + f" sealed, and {done.anew} with another data key"
+        counted(from_plain, "record that was in plain is", "records that were in plain are")
+        + f" sealed, and {anew} with another data key"
     )
-    if done.from_plain:
+    if from_plain:
         tell(
             "What was in plain stays in the database's files until they are written anew: VACUUM FULL store, "
             "store_vectors (nobody reads or writes meanwhile)"

@@ -29,10 +29,6 @@ _PAGE = 200
 """Items a page."""
 
 
-_OWNERS = 500
-"""Owners a page."""
-
-
 class OwnedPage(NamedTuple):
     """Page of an owner's items, and the place of the last: its namespace with dots, and the key of its row."""
 
@@ -97,16 +93,8 @@ async def bookmarks(store: BaseStore, user_id: str) -> list[Item]:
 
 async def users_with(store: BaseStore, *scopes: str) -> list[str]:
     """Return the users who have items in some scopes, each the last label of a namespace, such as turns that wait."""
-    users: dict[str, None] = {}
-    for last in scopes:
-        offset = 0
-        while True:
-            page = await store.alist_namespaces(prefix=(ROOT,), suffix=(last,), limit=_OWNERS, offset=offset)
-            users.update(dict.fromkeys(decode(user) for _, user, *_ in page))
-            if len(page) < _OWNERS:
-                break
-            offset += _OWNERS
-    return list(users)
+    found = [await store.alist_namespaces(prefix=(ROOT,), suffix=(last,), limit=WHOLE) for last in scopes]
+    return list(dict.fromkeys(decode(user) for spaces in found for _, user, *_ in spaces))
 
 
 def is_record(item: Item) -> bool:

@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_of, owner_of_path
 from react_mem.memory.store.capabilities import StoreCapabilities
-from react_mem.memory.store.keys.owner_key import OwnerKey
+from react_mem.memory.store.keys.key_ring import OwnerKey
 from react_mem.memory.store.listing import (
     CONVERSATIONS,
     UTC_TEXT,

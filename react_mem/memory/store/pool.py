@@ -5,27 +5,32 @@ minutes, and raises an error without a cause. Here a failed attempt is reported 
 attempts are made within seconds, and the next caller tries at once.
 
 Background work has a share of the connections, and takes one only while no turn waits for it: see `priority`.
+
+Errors of the driver are raised as errors of ours, which name the cause and the cure. A message has no statement, no
+value and no password in it: it reaches logs, and people who watch a turn.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, ClassVar, LiteralString, cast
 from weakref import WeakSet
 
 import psycopg
-from psycopg import AsyncConnection, AsyncPipeline
+from psycopg import AsyncConnection, AsyncPipeline, errors
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, scalar_row
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from psycopg_pool.pool_async import StopWorker
 
-from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.store.failures import all_in_use, no_connection, place_of, translated
+from react_mem.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable, StorageError
+from react_mem.memory.llm.causes import cause_of, scrub
 from react_mem.memory.store.priority import PoolShare
 from react_mem.memory.store.row_security import REFUSALS
 
@@ -149,11 +154,11 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
                         self._waits.discard(waiting)
             except PoolTimeout as error:
                 if self._has_connections():
-                    raise all_in_use(self.max_size, self._place, seconds) from error
-                raise no_connection(self._failure, self._place, seconds) from error
+                    raise _all_in_use(self.max_size, self._place, seconds) from error
+                raise _no_connection(self._failure, self._place, seconds) from error
             except TimeoutError:
                 if time.monotonic() >= give_up:
-                    raise no_connection(self._failure, self._place, seconds) from self._failure
+                    raise _no_connection(self._failure, self._place, seconds) from self._failure
             await asyncio.sleep(_PAUSE)
 
     async def connect(self, connecting: Callable[[], Awaitable[AsyncConnection[DictRow]]]) -> AsyncConnection[DictRow]:
@@ -247,3 +252,110 @@ class _WatchedConnection(AsyncConnection[DictRow]):
             self.pgconn.consume_input()
         if before is not None and self._lent_at - before > _LONG_REST:
             await AsyncConnectionPool.check_connection(self)
+
+
+# Errors of the driver as errors of ours.
+
+_LOST = ("57P0", "08000", "08003", "08006", "53300")
+"""SQLSTATEs, or prefixes: the server stops or starts, the connection is broken, there are too many connections."""
+_CHECK_IT = "Check that it runs and that DATABASE_URL is right, or unset DATABASE_URL to use the embedded database."
+
+
+def place_of(url: str, name: str = "DATABASE_URL") -> str:
+    """Return host, port and database of a URL or libpq's key=value form of it, without its password.
+
+    Every URL is checked here before a connection. A DatabaseUnavailable says that the URL, `name` in the error, is
+    none, or that a part of its password would be taken for a host or a database.
+    """
+    parts = _read(url)
+    if parts is None:
+        raise DatabaseUnavailable(
+            f"{name} is not a PostgreSQL URL. It looks like postgresql://user:password@host:5432/database, without a "
+            "driver such as `+psycopg`, and with special characters of the password percent-encoded: %40 for @, %2F "
+            "for /, %25 for %. In the form key=value a password with spaces stands in single quotes."
+        )
+    return f"{parts.get('host') or 'localhost'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
+
+
+def _read(url: str) -> Mapping[str, Any] | None:
+    """Return the parts of a URL, or None instead of an error: the parser's errors quote the password."""
+    if url.startswith(("postgresql://", "postgres://")):
+        before, _, behind = url.partition("://")[2].partition("@")
+        # libpq ends the password at the first @, and takes all for a host where a / stands before that
+        if "@" in behind or (behind and "/" in before):
+            return None
+    try:
+        parts = conninfo_to_dict(url)
+    except (psycopg.Error, ValueError):
+        return None
+    return parts if re.fullmatch(r"[\d,]*", str(parts.get("port") or "")) else None
+
+
+@contextmanager
+def translated(place: str) -> Iterator[None]:
+    """Raise a DatabaseUnavailable where the driver reports that the database is gone, full or read-only."""
+    try:
+        yield
+    except psycopg.Error as error:
+        meaning = _meaning_of(error, place)
+        if meaning is None:
+            raise
+        raise meaning from error
+
+
+def not_available(cause: str, place: str) -> DatabaseUnavailable:
+    """Return the error that no connection can be made, with its cause."""
+    # the client's own words may end as a question
+    ended = cause if cause.rstrip().endswith((".", "?", "!")) else f"{cause}."
+    return DatabaseUnavailable(f"The database at {place} is not available: {ended} {_CHECK_IT}")
+
+
+def _no_connection(failure: Exception | None, place: str, seconds: float) -> DatabaseUnavailable:
+    """Return the error that a pool has no connection after some seconds.
+
+    `failure` is the error of the last attempt to connect; None if the attempt has not ended.
+    """
+    if isinstance(failure, DatabaseFull):
+        return DatabaseFull(str(failure))
+    if isinstance(failure, StorageError):
+        return DatabaseUnavailable(str(failure))  # the embedded server does not start, and has said why
+    return not_available(_says(failure) if failure else f"no answer within {seconds:.0f} seconds", place)
+
+
+def _all_in_use(connections: int, place: str, seconds: float) -> DatabaseUnavailable:
+    """Return the error that all connections of a pool were busy for too long."""
+    return DatabaseUnavailable(
+        f"All {connections} connections to the database at {place} were in use for {seconds:.0f} seconds. Raise "
+        "DATABASE_POOL_MAX, or have fewer conversations at once."
+    )
+
+
+def _meaning_of(error: psycopg.Error, place: str) -> DatabaseUnavailable | None:
+    if isinstance(error, errors.DiskFull):
+        return DatabaseFull(
+            f"The disk of the database at {place} is full ({_says(error)}). What was being written is not stored; "
+            "what was stored before is intact. Free space on it, and go on."
+        )
+    if isinstance(error, errors.ReadOnlySqlTransaction):
+        return DatabaseReadOnly(
+            f"The database at {place} takes no writes ({_says(error)}). What was being written is not stored. Point "
+            "DATABASE_URL at the primary server and not at a replica, or turn default_transaction_read_only off."
+        )
+    if isinstance(error, PoolClosed):
+        return DatabaseUnavailable(
+            "This memory is closed: the block of `async with open_memory()` or `open_agent()` has ended. Use it within "
+            "the block, or open it again."
+        )
+    # Without a code the driver itself speaks: the server is gone and has said nothing.
+    gone = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
+    if (error.sqlstate or "").startswith(_LOST) or (gone and not isinstance(error, errors.PipelineAborted)):
+        return DatabaseUnavailable(
+            f"The connection to the database at {place} was lost ({_says(error)}). What was being written may not be "
+            "stored, all before it is. The next attempt connects again; if it fails too, check that the database runs."
+        )
+    return None
+
+
+def _says(error: Exception) -> str:
+    said = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return scrub((said or str(error).strip() or type(error).__name__).splitlines()[0])

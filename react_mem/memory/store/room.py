@@ -14,13 +14,13 @@ import asyncio
 import json
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as time_of_quotas
 from typing import Any
 
+from cachetools import LRUCache
 from langgraph.store.base import BaseStore, Item, PutOp
 from pydantic import BaseModel
 
@@ -36,7 +36,6 @@ from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.transactions import transact_on
 
-_MOST_OWNERS = 10_000
 _FRESH_SECONDS = 5.0
 _SECONDS_A_MEMORY = 0.002
 """Seconds of a count's lifetime for each memory: counting one takes the database about two microseconds."""
@@ -87,8 +86,11 @@ class Count:
         return None
 
 
-class Counts(OrderedDict[str, Count]):
-    """Counts by owner, the most recently used last."""
+class Counts(LRUCache[str, Count]):
+    """Counts by owner."""
+
+    def __init__(self) -> None:
+        super().__init__(10_000)
 
 
 async def make_room(
@@ -107,8 +109,6 @@ async def make_room(
     if count is None or count.is_old or (adds and count.over(quotas, len(records), size)):
         count = Count(time.monotonic(), await stored_of(store, user_id))
     counts[user_id] = count
-    while len(counts) > _MOST_OWNERS:
-        counts.popitem(last=False)
     full = count.over(quotas, len(records), size)
     count.refused = full is not None
     if full is not None:

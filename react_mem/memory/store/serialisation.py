@@ -25,7 +25,7 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 from react_mem.errors import CheckpointRefused, SealError
-from react_mem.memory.store.keys.owner_key import KeyedHash
+from react_mem.memory.store.keys.key_ring import KeyedHash
 
 _READABLE = frozenset({"null", "bytes", "bytearray", "msgpack"})
 """Type tags that are read: not `pickle`, which is code, nor `json`, the form of 2024, which names constructors."""

@@ -32,8 +32,7 @@ from react_mem.memory.model.receipt import NO_FIELDS
 from react_mem.memory.model.records import now, with_zone
 from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.embeddings import EmbeddingModel, RecentVectors
-from react_mem.memory.store.keys.key_ring import need_keys
-from react_mem.memory.store.keys.owner_key import OwnerKey
+from react_mem.memory.store.keys.key_ring import OwnerKey, need_keys
 from react_mem.memory.store.priority import behind_turns
 from react_mem.memory.store.row_security import Pool, confined, confined_within
 from react_mem.memory.store.sealing.row_codec import RowCodec

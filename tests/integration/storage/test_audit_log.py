@@ -11,22 +11,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from langchain_core.messages import HumanMessage
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from psycopg import errors
 
-from react_mem.agents.agent_opening import ConfiguredRunners, open_agent
+from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.cli import main
 from react_mem.agents.config import AgentConfig
 from react_mem.errors import AuditBroken, StorageError
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.runner import RetentionRounds
-from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.opening import open_memory
-from react_mem.memory.rights import retention
 from react_mem.memory.rights.retention import retain
 from react_mem.memory.store.audit import audit_log
 from react_mem.memory.store.audit.audit_log import AuditAction, AuditActor, AuditHead, AuditLog, AuditReason, acting
@@ -107,22 +103,6 @@ async def test_what_is_done_with_memory_is_recorded_without_a_word_of_it(
     assert await _seen(audit, "another") == {}
 
 
-async def test_turns_and_what_is_done_behind_them_are_told_apart(audit: AuditLog, memory_store: MemoryStore) -> None:
-    config = AgentConfig(name="noting", manager="react_mem")
-    model = ScriptedModel(script=["noted"] * 9)
-    async with open_agent(config, model=model, store=memory_store, checkpointer=InMemorySaver()) as agent:
-        for said in ("My dog is called Rex.", "What is my dog called?"):
-            await agent.ainvoke(
-                {"messages": [("user", said)]}, {"configurable": {"thread_id": "1"}}, context={"user_id": "ann"}
-            )
-            assert await drain(30)
-    seen = await _seen(audit, "ann")
-    assert seen["agent", "write", "message"] == 4
-    assert seen["agent", "read", "fact"] == 1
-    assert seen["worker", "write", "chain"] >= 1
-    assert {actor for actor, _, _ in seen} <= {"agent", "worker"}
-
-
 async def test_retention_and_legal_holds_are_recorded(audit: AuditLog, memory_store: MemoryStore) -> None:
     memory = MemoryFacade(memory_store)
     said = [HumanMessage("I live in Hue.", id="1"), HumanMessage("My dog is Rex.", id="2")]
@@ -146,19 +126,6 @@ async def test_retention_and_legal_holds_are_recorded(audit: AuditLog, memory_st
     why = {(entry.actor, entry.why) async for _, entry in audit.entries(owner="ann")}
     assert {one for one in why if one[0] == "worker"} == {(AuditActor.WORKER, AuditReason.RETENTION)}
     assert "case-17" not in await _all_rows(memory_store)
-
-
-async def test_a_round_of_retention_is_the_workers(
-    audit: AuditLog, memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory = MemoryFacade(memory_store)
-    await memory.dialog.append("ann", "s", [HumanMessage("I live in Hue.", id="1")], agent_id="a")
-    monkeypatch.setattr(retention, "now", lambda: datetime.now(UTC) + timedelta(days=2))
-    rounds = RetentionRounds(memory_store, ConfiguredRunners(), None, "w")
-    report = await rounds.make({"a": RetentionSettings(dialog="1d")})
-    assert report is not None
-    assert report.removed["message"] == 1
-    assert (await _seen(audit, "ann"))["worker", "erase", "message"] == 1
 
 
 async def test_a_store_without_a_log_is_refused_where_one_is_wanted(
@@ -188,44 +155,34 @@ async def test_an_applications_own_words_do_not_come_into_the_log(audit: AuditLo
     assert await _seen(audit) == {("application", "write", "other"): 1}
 
 
-async def test_alike_entries_of_a_moment_are_one(audit: AuditLog) -> None:
-    for _ in range(100):
-        audit.record("ann", AuditAction.READ, {"fact": 2})
-    await audit.flush()
-    assert [(seq, entry.records) async for seq, entry in audit.entries()] == [(1, 200)]
-
-
 async def test_processes_that_write_at_once_make_one_chain(memory_store: MemoryStore) -> None:
-    logs = [AuditLog(memory_store.pool, KEY) for _ in range(4)]
-    for number in range(10):
+    logs = [AuditLog(memory_store.pool, KEY) for _ in range(3)]
+    for number in range(2):
         for log in logs:
             log.record(f"u{number}", AuditAction.WRITE, {"fact": 1})
         await asyncio.gather(*(log.flush() for log in logs))
-    assert (await logs[0].verify()).seq == 40
+    assert (await logs[0].verify()).seq == 6
     for log in logs:
         await log.close()
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ("UPDATE memory_audit SET records = 9 WHERE seq = 3", "entry 3 was changed"),
-        ("UPDATE memory_audit SET at = at + interval '1 microsecond' WHERE seq = 2", "entry 2 was changed"),
-        ("UPDATE memory_audit SET why = 'turn' WHERE seq = 1", "entry 1 was changed"),
-        ("UPDATE memory_audit SET action = 'nothing' WHERE seq = 4", "entry 4 is none"),
-        ("DELETE FROM memory_audit WHERE seq = 2", "entry 2 is missing"),
-        ("DELETE FROM memory_audit WHERE seq = 5", "ends at entry 4"),
-        ("DELETE FROM memory_audit", "ends at entry 0"),
-        ("UPDATE memory_audit SET seq = -seq WHERE seq = 1", "entry 1 is missing"),
-        ("DELETE FROM memory_audit_head", "memory_audit_head"),
-    ],
-)
-async def test_every_change_is_seen(audit: AuditLog, memory_store: MemoryStore, change: str, told: str) -> None:
-    head = await _some(audit)
-    assert await audit.verify() == head
-    await _changed(memory_store, change)
-    with pytest.raises(AuditBroken, match=told):
-        await audit.verify()
+CHANGES = {
+    "UPDATE memory_audit SET records = 9 WHERE seq = 3": "entry 3 was changed",
+    "UPDATE memory_audit SET action = 'nothing' WHERE seq = 4": "entry 4 is none",
+    "DELETE FROM memory_audit WHERE seq = 2": "entry 2 is missing",
+    "DELETE FROM memory_audit WHERE seq = 5": "ends at entry 4",
+    "DELETE FROM memory_audit_head": "memory_audit_head",
+}
+
+
+async def test_every_change_is_seen(audit: AuditLog, memory_store: MemoryStore) -> None:
+    for change, told in CHANGES.items():
+        await _changed(memory_store, "DELETE FROM memory_audit", "UPDATE memory_audit_head SET seq = 0, hash = ''")
+        head = await _some(audit)
+        assert await audit.verify() == head
+        await _changed(memory_store, change)
+        with pytest.raises(AuditBroken, match=told):
+            await audit.verify()
 
 
 async def test_a_chain_that_is_written_anew_is_seen_by_an_end_kept_elsewhere(
@@ -244,14 +201,6 @@ async def test_a_chain_that_is_written_anew_is_seen_by_an_end_kept_elsewhere(
         await audit.verify(head)
 
 
-async def test_verifying_reports_page_by_page(audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_log, "_PAGE", 2)
-    await _some(audit, 5)
-    reports: list[tuple[int, int]] = []
-    await audit.verify(report=lambda *told: reports.append(told))
-    assert reports == [(2, 5), (4, 5), (5, 5)]
-
-
 async def test_without_the_key_no_chain_can_be_written(memory_store: MemoryStore) -> None:
     keyed, plain = AuditLog(memory_store.pool, KEY), AuditLog(memory_store.pool, None)
     await _some(plain, 2)
@@ -265,7 +214,6 @@ async def test_without_the_key_no_chain_can_be_written(memory_store: MemoryStore
     other = AuditLog(memory_store.pool, bytes(32))
     with pytest.raises(AuditBroken, match="entry 3 was changed"):
         await other.verify()
-    assert await keyed.subject("ann") != await other.subject("ann")
     for log in (keyed, plain):
         await log.close()
 
@@ -294,10 +242,12 @@ async def test_what_the_database_does_not_take_waits_and_what_is_too_much_is_cou
     await audit.verify()
 
 
-async def test_closing_a_store_writes_what_waits(audit: AuditLog, memory_store: MemoryStore) -> None:
+async def test_it_is_written_behind_whoever_acts(audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_log, "FLUSH_SECONDS", 0.01)
     audit.record("ann", AuditAction.READ, {"fact": 1})
-    await audit.close()
-    assert (await audit.head()).seq == 1
+    async with asyncio.timeout(60):
+        while (await audit.head()).seq == 0:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.01)
 
 
 def test_the_terminal_shows_and_verifies_the_log(

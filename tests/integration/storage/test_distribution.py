@@ -1,35 +1,60 @@
-"""The tables over the nodes of a Citus cluster: what is refused, and what is the same there."""
+"""The tables over the nodes of a Citus cluster: what is refused, what is the same there, and a life on it."""
 
 from __future__ import annotations
 
-import asyncio
+import base64
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.store.base import PutOp, SearchOp
-from psycopg import AsyncConnection, errors
+from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
-from psycopg.sql import SQL, Identifier
 
+from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.cli import main
+from react_mem.agents.config import AgentConfig
 from react_mem.errors import StorageError
-from react_mem.memory.opening import open_storage
-from react_mem.memory.store import StorageSettings, distribution, migrations, row_security
-from react_mem.memory.store.checkpointer import GroupCommit, Statements
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.opening import Storage, open_storage
+from react_mem.memory.store import StorageSettings, distribution
 from react_mem.memory.store.distribution import TABLES, distribute_tables, is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.postgres_server import distribute
+from react_mem.memory.store.sealing.resealing import reseal
+from react_mem.memory.store.transactions import Guard
 from tests.support.citus import CITUS_URL, FIRST_DISTRIBUTED, needs_citus, nodes, one_server
-from tests.support.databases import open_pool
+from tests.support.databases import open_memory_store, open_pool, word_model
+from tests.support.scripted_model import ScriptedModel
+from tests.support.shard_tasks import tasks_of_a_turn
+from tests.support.telling import tell
 from tests.support.version_before import files_up_to, migrate_to
 
 USERS = [f"user{number}" for number in range(12)]
+
+
 _OPTIONS: Any = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
+
+
+KEY = base64.b64encode(bytes(range(32))).decode()
+
+
+SAID = "I keep a zebrafish in the blue tank"
+
+
+MODEL = word_model(16)
+
+
+FIRST = Path(__file__).with_name("first_schema.sql")
 
 
 def settings_of(url: str) -> StorageSettings:
@@ -87,32 +112,6 @@ _AS_CITUS = """
 
 
 @one_server
-async def test_it_is_told_how_many_tables_are_done_and_of_how_many(conn: AsyncConnection[DictRow]) -> None:
-    await conn.execute(_AS_CITUS.encode())
-    steps: list[str] = []
-    counted: list[tuple[int, int]] = []
-
-    def stop_at_the_third(done: int, total: int) -> None:
-        if done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        await distribute_tables(conn, steps.append, stop_at_the_third)
-    assert not await is_distributed(conn)
-    steps.clear()
-    await distribute_tables(conn, steps.append, lambda done, total: counted.append((done, total)))
-    row = await (await conn.execute("SELECT count(*) AS tables FROM pg_dist_partition")).fetchone()
-    assert row is not None
-    assert counted == [(done, row["tables"]) for done in range(row["tables"] + 1)]
-    assert row["tables"] == len(TABLES)
-    assert await is_distributed(conn)
-    # again: nothing is left to count
-    counted.clear()
-    await distribute_tables(conn, steps.append, lambda done, total: counted.append((done, total)))
-    assert counted == []
-
-
-@one_server
 async def test_one_server_is_refused_and_stays_as_it_is(
     filled: MemoryStore, conn: AsyncConnection[DictRow], database_url: str
 ) -> None:
@@ -161,39 +160,6 @@ async def test_who_must_have_a_wall_is_not_read_without(database_url: str) -> No
                 await storage.store.aget(("memory", "ann", "semantic"), "tea")
 
 
-@needs_citus
-async def test_a_role_that_only_the_coordinator_has_is_in_nobodys_way(
-    conn: AsyncConnection[DictRow], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One server makes it before it is a coordinator."""
-    role = f"role_{uuid4().hex}"
-    for module in (row_security, distribution):
-        monkeypatch.setattr(module, "APPLICATION_ROLE", role)
-    monkeypatch.setattr(row_security, "_CREATE_ROLE", SQL("CREATE ROLE {} NOLOGIN").format(Identifier(role)))
-    monkeypatch.setattr(row_security, "_JOIN", {True: SQL("GRANT {} TO CURRENT_USER").format(Identifier(role))})
-    await conn.execute("SET citus.enable_create_role_propagation TO off")
-    await conn.execute("SET citus.enable_ddl_propagation TO off")
-    assert await row_security.enable_row_security(conn, "on", distributed=False)
-    await conn.execute("RESET citus.enable_ddl_propagation")
-    try:
-        await distribute_tables(conn, lambda done: None)
-        assert await is_distributed(conn)
-    finally:
-        await conn.execute("SET citus.enable_ddl_propagation TO off")
-        await conn.execute(SQL("DROP OWNED BY {}").format(Identifier(role)))
-        await conn.execute(SQL("DROP ROLE {}").format(Identifier(role)))
-
-
-@needs_citus
-async def test_who_must_have_a_wall_does_not_distribute(conn: AsyncConnection[DictRow], database_url: str) -> None:
-    settings = StorageSettings.model_validate(
-        {"database_url": database_url, "embedding": "local", "row_security": "on"}
-    )
-    with pytest.raises(StorageError, match="MEMORY_ROW_SECURITY=on is set"):
-        await distribute(settings, pytest.fail)
-    assert not await is_distributed(conn)
-
-
 def test_the_embedded_database_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -211,20 +177,6 @@ async def test_every_table_is_known(conn: AsyncConnection[DictRow]) -> None:
     # the audit log stays where it is, on the coordinator
     known = set(TABLES) | {"memory_audit", "memory_audit_head"}
     assert {row["name"] for row in rows} == known
-
-
-async def test_the_key_of_each_table_begins_with_what_it_is_distributed_by(conn: AsyncConnection[DictRow]) -> None:
-    rows = await (
-        await conn.execute(
-            "SELECT c.relname AS name, a.attname AS first FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid "
-            "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] "
-            "WHERE i.indisprimary AND c.relnamespace = current_schema()::regnamespace"
-        )
-    ).fetchall()
-    found = {row["name"]: row["first"] for row in rows}
-    assert {name: found[name] for name, by in TABLES.items() if name in found and by != distribution.REFERENCE} == {
-        name: by for name, by in TABLES.items() if name in found and by != distribution.REFERENCE
-    }
 
 
 @needs_citus
@@ -272,31 +224,6 @@ async def test_what_an_interruption_leaves_is_done_by_the_next_run(
 
 
 @needs_citus
-async def test_what_is_written_meanwhile_is_kept(filled: MemoryStore, database_url: str) -> None:
-    stop = asyncio.Event()
-    written: list[tuple[str, str]] = []
-
-    async def write(user: str) -> None:
-        while not stop.is_set():
-            key = f"meanwhile{len(written)}"
-            await filled.aput(("memory", user, "semantic"), f"{user}{key}", {"kind": "fact", "text": f"{user} {key}"})
-            written.append((user, f"{user}{key}"))
-
-    writers = [asyncio.create_task(write(user)) for user in USERS[:3]]
-    try:
-        await distribute(settings_of(database_url), lambda done: None)
-        enough = len(written) + 10
-        async with asyncio.timeout(60):
-            while len(written) < enough:  # noqa: ASYNC110 - the writers tell nobody
-                await asyncio.sleep(0.01)
-    finally:
-        stop.set()
-        await asyncio.gather(*writers)
-    kept = {(item.namespace[1], item.key) for item in await filled.asearch(("memory",), limit=100_000)}
-    assert set(written) <= kept
-
-
-@needs_citus
 async def test_a_worker_is_refused(database_url: str, conn: AsyncConnection[DictRow]) -> None:
     _, worker, *_ = await nodes(database_url)
     url = worker.url(conn.info.dbname) + "?" + database_url.partition("?")[2]
@@ -304,31 +231,152 @@ async def test_a_worker_is_refused(database_url: str, conn: AsyncConnection[Dict
         await distribute(settings_of(url), pytest.fail)
 
 
-@needs_citus
-@pytest.mark.parametrize("number", [number for number, _ in migrations.MIGRATIONS if number >= FIRST_DISTRIBUTED])
-async def test_a_distributed_database_is_brought_up_to_date(
-    database_url: str, words: EmbeddingModel, number: int
-) -> None:
-    async with await AsyncConnection[DictRow].connect(database_url, **_OPTIONS) as conn:
-        await migrate_to(conn, words, number)
-        with files_up_to(number):
-            await distribute_tables(conn, lambda done: None)
-        await migrate(conn, words, checkpoints=True)
-        await distribute_tables(conn, pytest.fail)
-    async with open_pool(database_url) as pool, MemoryStore(pool, words) as store:
-        await store.aput(("memory", "ann", "semantic"), "tea", {"kind": "fact", "text": "likes tea"})
-        assert [item.key for item in await store.asearch(("memory", "ann"), query="tea")] == ["tea"]
+# A distributed database in use.
+
+
+@pytest.fixture(params=["plain", "sealed"])
+async def distributed(request: pytest.FixtureRequest, database_url: str) -> StorageSettings:
+    """Settings of a new database, which was started once and then distributed."""
+    sealed = {"encryption_key": KEY} if request.param == "sealed" else {}
+    given = {"database_url": database_url, "embedding": "local", "audit": True, **sealed}
+    made = StorageSettings.model_validate(given)
+    async with open_storage(made):
+        pass
+    await distribute(made, lambda done: None)
+    return made
+
+
+@pytest.fixture
+async def storage(distributed: StorageSettings) -> AsyncIterator[Storage]:
+    async with open_storage(distributed) as opened:
+        yield opened
+
+
+async def told(storage: Storage, user_id: str, thread: str) -> MemoryFacade:
+    """Have a user say something in a thread, from which a fact is drawn."""
+    memory = MemoryFacade(storage.store, checkpointer=storage.checkpointer)
+    said = await memory.dialog.append(user_id, thread, [HumanMessage(SAID, id=thread)], agent_id="a")
+    await tell(storage.store, SAID, source_ids=[said[0].id], session_id=thread, user_id=user_id)
+    config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+    state = {**empty_checkpoint(), "channel_values": {"said": SAID}, "channel_versions": {"said": "1"}}
+    await storage.checkpointer.aput(config, state, {}, {"said": "1"})  # type: ignore[arg-type]
+    return memory
+
+
+def asked(user_id: str, question: str) -> MemoryQuery:
+    return MemoryQuery(
+        user_id=user_id,
+        session_id="tuesday",
+        agent_id="noting",
+        query=question,
+        scopes=[MemoryScope.SEMANTIC, MemoryScope.DIALOG],
+    )
 
 
 @needs_citus
-async def test_what_is_committed_together_is_all_or_nothing_on_each_node(
-    memory_store: MemoryStore,
+async def test_a_turn_is_remembered_and_recorded(storage: Storage) -> None:
+    config = AgentConfig(name="noting", manager="react_mem")
+    model = ScriptedModel(script=["noted"] * 9)
+    async with open_agent(config, model=model, store=storage.store, checkpointer=storage.checkpointer) as agent:
+        for thread in ("monday", "tuesday"):
+            told: Any = {"configurable": {"thread_id": thread}}
+            said = {"messages": [("user", f"My dog is called Rex, on {thread}.")]}
+            await agent.ainvoke(said, told, context={"user_id": "ann"})
+            assert await drain(30)
+        state = await agent.aget_state({"configurable": {"thread_id": "monday"}})
+    assert [message.type for message in state.values["messages"]] == ["human", "ai"]
+    memory = MemoryFacade(storage.store)
+    assert "Rex" in str([item.payload for item in await memory.read(asked("ann", "Rex the dog"))])
+    assert await memory.read(asked("bob", "Rex the dog")) == []
+    audit = storage.store.audit
+    assert audit is not None
+    await audit.flush()
+    assert (await audit.verify()).seq > 0
+    assert {str(entry.action) async for _, entry in audit.entries(owner="ann")} >= {"read", "write"}
+
+
+@needs_citus
+async def test_every_statement_of_a_turn_goes_to_one_shard(storage: Storage, database_url: str) -> None:
+    tasks = await tasks_of_a_turn(storage, database_url)
+    assert len(tasks) > 5
+    assert {statement: count for statement, count in tasks.items() if count > 1} == {}
+
+
+@needs_citus
+async def test_what_was_erased_is_nowhere(storage: Storage, database_url: str) -> None:
+    memory = await told(storage, "ann", "hers")
+    await told(storage, "bob", "his")
+    assert (await memory.delete_session("bob", "his", proof=True)).problems == ()
+    receipt = (await memory.forget_user("ann", proof=True)).receipt
+    assert receipt.problems == ()
+    looked = {check.name.rpartition(".")[2] for check in receipt.checks}
+    assert {"store", "store_vectors", "checkpoints", "memory_keys", "memory_audit"} <= looked
+    assert (await memory.signed("ann", receipt)).is_of("ann")
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[AsyncConnection[DictRow]]:
+    async with await AsyncConnection[DictRow].connect(url, autocommit=True, row_factory=dict_row) as conn:
+        yield conn
+
+
+async def distributed_at(conn: AsyncConnection[DictRow], number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bring a database to an older version, and distribute it as that did."""
+    with monkeypatch.context() as patched, files_up_to(number):
+        patched.setattr(distribution, "drop_samples", _nothing)
+        await migrate_to(conn, MODEL, number)
+        await distribute_tables(conn, lambda done: None)
+
+
+async def _nothing(_conn: object) -> list[str]:
+    return []
+
+
+@needs_citus
+@pytest.mark.parametrize("number", [FIRST_DISTRIBUTED, 30])
+async def test_the_first_schema_on_a_cluster_has_every_row_and_is_sealed(
+    database_url: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    statements = Statements()
-    insert = "INSERT INTO memory_owners (owner, revision) VALUES (%s, %s)"
-    await statements.execute(insert, ("first", 1))
-    await statements.execute(insert, ("second", None))
-    with pytest.raises(errors.NotNullViolation):
-        await GroupCommit(memory_store.pool).send(statements)
-    async with memory_store.pool.connection() as other:
-        assert await (await other.execute("SELECT owner FROM memory_owners")).fetchall() == []
+    """Distributed at some version, the last among them, then brought up to date."""
+    kept = "SELECT prefix, key, value, created_at, updated_at, expires_at FROM store ORDER BY prefix, key"
+    async with connected(database_url) as conn:
+        await conn.execute(FIRST.read_text(encoding="utf-8").encode())
+        before = await (await conn.execute(kept)).fetchall()
+        await distributed_at(conn, number, monkeypatch)
+        await migrate(conn, MODEL, checkpoints=True)
+        assert await (await conn.execute(kept)).fetchall() == before
+    async with open_memory_store(database_url, MODEL, sealed=True) as store, store:
+        assert store.keys is not None
+        assert (await reseal(store.pool, store.keys, lambda done, total: None)).from_plain == len(before)
+        found = await MemoryFacade(store).read(asked("ann", "lives in Đà Nẵng"))
+        assert "User lives in Đà Nẵng" in {item.payload["text"] for item in found}
+        async with store.pool.connection() as conn:
+            stored = str(await (await conn.execute("SELECT * FROM store")).fetchall())
+        assert "lives in" not in stored
+        assert await store.aerase_if([], Guard(meta_namespace("ann"), "revision", None))
+        assert await MemoryFacade(store).read(asked("ann", "lives in Đà Nẵng")) == []
+
+
+async def sampled(conn: AsyncConnection[DictRow]) -> int:
+    """Return how many columns of shards the planner has samples of that say what was said."""
+    await conn.execute("ANALYZE store")
+    counting = "SELECT count(*) FROM pg_stats s WHERE s::text LIKE '%zebrafish%'"
+    found = await conn.execute("SELECT success, result FROM run_command_on_workers(%s)", (counting,))
+    rows = await found.fetchall()
+    assert all(row["success"] for row in rows)
+    return sum(int(row["result"]) for row in rows)
+
+
+@needs_citus
+@pytest.mark.parametrize("distributed", ["plain"], indirect=True)
+async def test_a_proof_looks_at_the_samples_of_every_node(storage: Storage) -> None:
+    for number in range(3):
+        await told(storage, f"user{number}", f"thread{number}")
+    async with storage.pool.connection() as conn:
+        assert await sampled(conn) == 0
+        more = "ALTER TABLE %s ALTER COLUMN value SET STATISTICS 100"
+        await conn.execute("SELECT run_command_on_shards('store', %s)", (more,))
+        assert await sampled(conn) > 0
+    memory = MemoryFacade(storage.store, checkpointer=storage.checkpointer)
+    receipt = (await memory.forget_user("user0", proof=True)).receipt
+    assert [check.name for check in receipt.checks if check.hits] == ["table pg_stats of the nodes"]

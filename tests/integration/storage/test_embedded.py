@@ -107,13 +107,6 @@ async def test_the_last_user_stops_it_and_the_next_finds_what_was_stored(data_di
             conn.execute("CREATE EXTENSION vector")
 
 
-async def test_users_of_one_process_share_it(data_dir: Path) -> None:
-    async with embedded_database(data_dir) as first:
-        async with embedded_database(data_dir) as second:
-            assert second == first
-        remember(first, "still here")
-
-
 def test_a_killed_user_leaves_no_server_and_loses_nothing(data_dir: Path, start_user: Callable[..., User]) -> None:
     user = start_user(data_dir)
     remember(user.said(), "tea")
@@ -126,15 +119,6 @@ def test_a_killed_user_leaves_no_server_and_loses_nothing(data_dir: Path, start_
     assert servers(data_dir) == []
 
 
-def test_a_terminated_user_has_the_server_shut_down_cleanly(data_dir: Path, start_user: Callable[..., User]) -> None:
-    user = start_user(data_dir)
-    user.said()
-    process = server(data_dir)
-    user.kill(signal.SIGTERM)
-    process.wait(STOP_SECONDS)
-    assert "database system is shut down" in (data_dir / "pg18" / "log").read_text()
-
-
 def test_the_first_to_leave_does_not_stop_it_for_the_other(data_dir: Path, start_user: Callable[..., User]) -> None:
     first, second = start_user(data_dir), start_user(data_dir)
     url = first.said()
@@ -143,16 +127,6 @@ def test_the_first_to_leave_does_not_stop_it_for_the_other(data_dir: Path, start
     first.leave()
     remember(url, "tea")
     assert server(data_dir).pid == process.pid
-    second.leave()
-    assert servers(data_dir) == []
-
-
-def test_a_killed_user_does_not_stop_it_for_the_other(data_dir: Path, start_user: Callable[..., User]) -> None:
-    first, second = start_user(data_dir), start_user(data_dir)
-    url = first.said()
-    second.said()
-    first.kill(signal.SIGKILL)
-    remember(url, "tea")
     second.leave()
     assert servers(data_dir) == []
 
@@ -172,7 +146,7 @@ def test_an_orphaned_server_is_used_and_then_stopped(data_dir: Path, start_user:
     assert servers(data_dir) == []
 
 
-@pytest.mark.parametrize("content", ["whole", "first line", "empty"])
+@pytest.mark.parametrize("content", ["whole", "empty"])
 async def test_a_pid_file_left_by_a_crash_is_no_obstacle(data_dir: Path, content: str) -> None:
     async with embedded_database(data_dir) as url:
         remember(url, "tea")
@@ -183,7 +157,7 @@ async def test_a_pid_file_left_by_a_crash_is_no_obstacle(data_dir: Path, content
         process.wait(STOP_SECONDS)
     # The id of the dead server is now that of an unrelated process: of this one.
     lines[0] = str(os.getpid())
-    pid_file.write_text({"whole": "\n".join(lines) + "\n", "first line": lines[0], "empty": ""}[content])
+    pid_file.write_text("\n".join(lines) + "\n" if content == "whole" else "")
     # Its socket accepts for as long as one of its processes has not quite ended.
     address = data_dir / "pg18" / "run" / ".s.PGSQL.5432"
     address.unlink()
@@ -192,16 +166,6 @@ async def test_a_pid_file_left_by_a_crash_is_no_obstacle(data_dir: Path, content
         ending.listen()
         async with embedded_database(data_dir) as url:
             assert remembered(url) == ["tea"]
-
-
-async def test_a_start_after_the_server_was_killed_under_its_user(data_dir: Path) -> None:
-    async with embedded_database(data_dir) as url:
-        remember(url, "tea")
-        process = server(data_dir)
-        process.kill()
-        process.wait(STOP_SECONDS)
-        async with embedded_database(data_dir) as again:
-            assert remembered(again) == ["tea"]
 
 
 async def test_a_half_built_cluster_does_not_count(tmp_path: Path, start_user: Callable[..., User]) -> None:
@@ -229,9 +193,11 @@ async def test_memories_of_another_version_are_not_silently_left_behind(tmp_path
             pass
 
 
-async def test_a_path_too_long_for_a_socket(tmp_path: Path) -> None:
-    data_dir = tmp_path / ("long" * 20) / ("longer" * 10)
-    async with embedded_database(data_dir) as url:
+async def test_a_path_too_long_for_a_socket(data_dir: Path) -> None:
+    far = data_dir / ("long" * 20) / ("longer" * 10)
+    far.mkdir(parents=True)
+    (data_dir / "pg18").rename(far / "pg18")
+    async with embedded_database(far) as url:
         remember(url, "tea")
         socket_dir = Path(psycopg.conninfo.conninfo_to_dict(url)["host"])
         assert stat.S_IMODE(socket_dir.parent.stat().st_mode) == 0o700
@@ -288,11 +254,3 @@ def test_an_ordinary_user(ordinary_user: tuple[int | None, Path], start_user: Ca
     assert server(folder / "data").uids().effective == (os.geteuid() if uid is None else uid)
     user.leave()
     assert servers(folder / "data") == []
-
-
-def test_a_folder_that_is_not_writable(ordinary_user: tuple[int | None, Path], start_user: Callable[..., User]) -> None:
-    uid, folder = ordinary_user
-    folder.chmod(0o500)
-    said = start_user(folder / "data", uid=uid).said()
-    assert said.startswith(f"refused: The data folder {folder / 'data'} cannot be written: Permission denied.")
-    assert "REACT_MEM_DATA_DIR" in said

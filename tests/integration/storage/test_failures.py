@@ -14,7 +14,6 @@ from typing import Any
 
 import psutil
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import PutOp
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
@@ -129,35 +128,6 @@ class TestKilledSessions:
             await note(storage, "after")
             assert await notes(storage) == {"before", "after"}
 
-    async def test_a_turn_whose_sessions_are_killed_while_its_model_thinks_goes_on(self, database_url: str) -> None:
-        async with open_storage(given(database_url)) as storage:
-
-            class Thinking(ScriptedModel):
-                async def _agenerate(self, *args: Any, **options: Any) -> Any:
-                    await end_sessions(database_url)
-                    return await super()._agenerate(*args, **options)
-
-                async def _astream(self, *args: Any, **options: Any) -> Any:
-                    await end_sessions(database_url)
-                    async for part in super()._astream(*args, **options):
-                        yield part
-
-            agent = AgentConfig(
-                name="t", manager="react_mem", memory=MemoryPolicy.model_validate({"extraction": {"mode": "off"}})
-            )
-            async with open_agent(
-                agent, model=Thinking(script=["noted"]), store=storage.memory, checkpointer=storage.checkpointer
-            ) as graph:
-                assert await turn(graph, "My cat is called Miu.") == "noted"
-                assert await said(graph) == ["My cat is called Miu."]
-
-    async def test_many_that_rest_in_the_pool_cost_nobody_anything(self, database_url: str) -> None:
-        async with open_storage(given(database_url)) as storage:
-            await asyncio.gather(*(note(storage, f"before {number}") for number in range(8)))
-            await end_sessions(database_url)
-            await asyncio.gather(*(note(storage, str(number)) for number in range(8)))
-            assert await notes(storage) >= set(map(str, range(8)))
-
 
 class TestKilledServer:
     async def test_at_most_two_turns_fail_and_nothing_is_lost(
@@ -168,42 +138,20 @@ class TestKilledServer:
         async with open_agent(agent, model=model, settings=embedded(data_dir)) as graph:
             heard: list[str] = []
             failures: list[Exception] = []
-            for number in range(6):
-                if number in (2, 4):
+            for number in range(4):
+                if number == 2:
                     kill_server(data_dir)
                 try:
                     await turn(graph, f"I have {number} cats.")
                     heard.append(f"I have {number} cats.")
                 except DatabaseUnavailable as error:
                     failures.append(error)
-            assert len(failures) <= 2 * 2
+            assert len(failures) <= 2
             assert await said(graph) == heard
         assert "had stopped; it is started again" in caplog.text
         async with open_storage(embedded(data_dir)) as storage:
             kept = await storage.store.asearch(("memory", "ann"), limit=100)
             assert {item.value["text"] for item in kept if item.value.get("kind") == "message"} >= set(heard)
-
-    async def test_who_is_at_work_is_told_and_the_next_finds_it_started(self, data_dir: Path) -> None:
-        async with open_storage(embedded(data_dir)) as storage:
-            await note(storage, "before")
-
-            async def work() -> None:
-                async with storage.pool.connection() as conn:
-                    kill_server(data_dir)
-                    await conn.execute("SELECT 1")
-
-            with pytest.raises(DatabaseUnavailable, match="was lost"):
-                await work()
-            await note(storage, "after")
-            assert await notes(storage) == {"before", "after"}
-
-    async def test_all_that_notice_at_once_start_one(self, data_dir: Path) -> None:
-        async with open_storage(embedded(data_dir)) as one, open_storage(embedded(data_dir)) as other:
-            await note(one, "before")
-            kill_server(data_dir)
-            await asyncio.gather(*(note(storage, f"{n}") for n, storage in enumerate([one, other] * 10)))
-            assert await notes(one) == {"before", *map(str, range(20))}
-            assert len(servers(data_dir)) == 1
 
     def test_two_processes_that_notice_at_once_start_one(self, data_dir: Path) -> None:
         program = (
@@ -226,7 +174,7 @@ class TestKilledServer:
         ]
         try:
             assert [line(user) for user in users] == ["ready"] * 2
-            for _ in range(3):
+            for _ in range(2):
                 kill_server(data_dir)
                 for user in users:
                     assert user.stdin is not None
@@ -322,30 +270,6 @@ class TestGivenServer:
             threads = [saved.config["configurable"]["thread_id"] async for saved in storage.checkpointer.alist(None)]
             assert set(threads) == {"before", "after"}
 
-    async def test_memory_degrades_where_the_thread_is_kept_elsewhere(self, data_dir: Path) -> None:
-        agent = configured("react_mem")
-        async with embedded_server(data_dir) as running, open_storage(given(running.url)) as storage:
-            async with open_agent(
-                agent, model=ScriptedModel(script=["noted"]), store=storage.memory, checkpointer=InMemorySaver()
-            ) as graph:
-                kill_server(data_dir)
-                events: list[Any] = []
-                last: dict[str, Any] = {}
-                async with asyncio.timeout(PATIENCE):
-                    async for mode, part in graph.astream(
-                        {"messages": [{"role": "user", "content": SECRET}]},
-                        {"configurable": {"thread_id": "1"}},
-                        context={"user_id": "ann"},
-                        stream_mode=["custom", "values"],
-                    ):
-                        events += [part] if mode == "custom" else []
-                        last = part if mode == "values" else last
-                assert last["messages"][-1].content == "noted"
-                degraded = [event for event in events if event.get("status") == "degraded"]
-                assert degraded
-                assert "DatabaseUnavailable" in str(degraded)
-            await running.revive()
-
     async def test_connections_that_are_all_in_use(self, database_url: str) -> None:
         async with open_storage(given(database_url, pool_max=1)) as storage:
             await storage.pool.wait(PATIENCE)
@@ -355,15 +279,6 @@ class TestGivenServer:
                     await note(storage, "lost")
             storage.pool.timeout = PATIENCE
             await note(storage, "after")
-
-    async def test_who_is_cancelled_while_it_waits_takes_no_connection_along(self, database_url: str) -> None:
-        async with open_storage(given(database_url, pool_max=1)) as storage:
-            async with storage.pool.connection():
-                waiting = [asyncio.create_task(note(storage, str(number))) for number in range(3)]
-                await asyncio.sleep(0)
-                waiting[0].cancel()
-            await asyncio.gather(*waiting[1:])
-            assert await notes(storage) == {"1", "2"}
 
     async def test_a_database_that_takes_no_writes(self, database_url: str) -> None:
         async with open_storage(given(database_url)) as storage:
@@ -429,26 +344,3 @@ class TestFullDisk:
             await note(storage, "after")
             await checkpoint(storage, "after")
             assert await notes(storage) == {*stored, "after"}
-
-    async def test_a_server_that_it_killed_is_started_again_once_there_is_space(self, small_disk: Path) -> None:
-        ballast = small_disk / "ballast"
-        async with open_storage(embedded(small_disk)) as storage:
-            await note(storage, "before")
-            ballast.write_bytes(b"0" * shutil.disk_usage(small_disk).free)
-            kill_server(small_disk)
-            stored = {"before"}
-            # it may start, and store a little in what it has set aside; each try that fails waits for a start
-            failed = 0
-            for number in range(20):
-                try:
-                    await note(storage, str(number), os.urandom(16_000).hex())
-                    stored.add(str(number))
-                except DatabaseUnavailable:
-                    failed += 1
-                if failed == 3:
-                    break
-            assert failed == 3
-            ballast.unlink()
-            await note(storage, "after")
-            assert stored < await notes(storage)
-            assert "after" in await notes(storage)

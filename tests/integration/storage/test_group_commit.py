@@ -11,7 +11,6 @@ from psycopg.rows import DictRow
 
 from react_mem.errors import DatabaseUnavailable
 from react_mem.memory.store.checkpointer import GroupCommit, Statements
-from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
 
 _INSERT = "INSERT INTO committed VALUES (%s)"
@@ -69,23 +68,6 @@ async def test_who_gives_up_leaves_the_others_theirs(memory_store: MemoryStore, 
     assert 2 in await _stored(memory_store)
 
 
-async def test_a_lost_database_is_told_to_all(database_url: str) -> None:
-    pool = DatabasePool(database_url, revive=None, kwargs={"autocommit": True})
-    await pool.open()
-    commits = GroupCommit(pool)
-    writes = [commits.send(await _statements(n)) for n in range(3)]
-    await pool.close()
-    results = await asyncio.gather(*writes, return_exceptions=True)
-    assert [type(result) for result in results] == [DatabaseUnavailable] * 3
-
-
-async def test_writes_go_on_after_an_error(memory_store: MemoryStore, commits: GroupCommit) -> None:
-    with pytest.raises(errors.InvalidTextRepresentation):
-        await commits.send(await _statements("one"))
-    await commits.send(await _statements(1))
-    assert await _stored(memory_store) == [1]
-
-
 class _LosingItsConnection(Statements):
     """Statements in the middle of which their connection is ended, as often as is said."""
 
@@ -114,10 +96,3 @@ async def test_what_loses_its_connection_is_sent_once_more(
     else:
         # as the driver says it, or as the pool does
         assert all(isinstance(result, OperationalError | DatabaseUnavailable) for result in results)
-
-
-async def test_who_sends_again_at_once_is_served(memory_store: MemoryStore, commits: GroupCommit) -> None:
-    async with asyncio.timeout(10):
-        for n in range(5):
-            await commits.send(await _statements(n))
-    assert await _stored(memory_store) == [0, 1, 2, 3, 4]

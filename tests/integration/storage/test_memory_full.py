@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,23 +17,23 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from psycopg import AsyncConnection
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.errors import MemoryFull
+from react_mem.errors import MemoryFull, QuotaExceeded
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryScope, MemoryWriteEvent
 from react_mem.memory.adapters import MemoryMiddleware
+from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.store import room
 from react_mem.memory.store.owned import everything
 from react_mem.memory.write.remembering import remember
 from react_mem.tools.memory_tools import store_fact
 from tests.support.databases import open_memory_store, word_model
 from tests.support.rest import MEMORIES, client_as
-from tests.support.scripted_model import ScriptedModel, calls
+from tests.support.scripted_model import ScriptedModel
 
-KINDS = ("memory", "postgres", "sealed")
+KINDS = ("memory", "sealed")
 Open = Callable[[], Any]
 
 
@@ -46,7 +48,7 @@ def opened(request: pytest.FixtureRequest) -> Open:
         if kind == "memory":
             yield InMemoryStore()
             return
-        async with open_memory_store(url, word_model(), sealed=kind == "sealed") as store:
+        async with open_memory_store(url, word_model(), sealed=True) as store:
             yield store
 
     return open_one
@@ -99,13 +101,15 @@ async def test_a_turn_beyond_the_bound_is_answered_not_remembered_and_made_up_fo
 ) -> None:
     async with opened() as store:
         model = ScriptedModel(script=["one", "two", "three", "four"])
-        saver = graph_of(store, model, policy_of(memories=4), middleware=middleware)
+        saver = graph_of(store, model, policy_of(memories=4, messages_a_day=9), middleware=middleware)
         assert await say(saver, "I have a boat.") == ("one", [])
         stored = len(await everything(store, "ann"))
         assert await texts(store) == {"I have a boat.", "one"}
         later()
         # the bound is what the first turn has stored, whatever that comes to
-        full = graph_of(store, model, policy_of(memories=len(await texts(store))), middleware=middleware)
+        full = graph_of(
+            store, model, policy_of(memories=len(await texts(store)), messages_a_day=9), middleware=middleware
+        )
         for answer in ("two", "three"):
             assert await say(full, f"I have a {answer}.") == (answer, ["store", "extract"])
         assert len(await everything(store, "ann")) == stored
@@ -166,42 +170,6 @@ async def test_every_other_way_in_names_the_quota_and_the_cure(opened: Open) -> 
         await memory.semantic.add(["User has a car."], **{**about, "user_id": "bob"})
 
 
-async def test_a_tool_tells_the_model_that_memory_is_full() -> None:
-    store = InMemoryStore()
-    await MemoryFacade(store, policy_of()).semantic.add(["A."], user_id="ann", session_id="1", agent_id="a")
-    model = ScriptedModel(script=[calls(("store_fact", {"text": "I have a car."})), "done"])
-    await say(graph_of(store, model, policy_of(memories=1)), "I have a car.")
-    assert "is full" in str(model.prompts[-1])
-    assert "Nothing was stored" in str(model.prompts[-1])
-
-
-async def test_turns_do_not_count_all_rows_each_time(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[str] = []
-    execute = AsyncConnection.execute
-
-    async def noting(self: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
-        sent.append(str(query))
-        return await execute(self, query, *args, **kwargs)
-
-    monkeypatch.setattr(AsyncConnection, "execute", noting)
-    # however slow the machine
-    monkeypatch.setattr(room, "_FRESH_SECONDS", 1e6)
-    async with open_memory_store(database_url, word_model(), sealed=False) as store:
-        model = ScriptedModel(script=[str(turn) for turn in range(8)])
-
-        async def statements_of(**quotas: int) -> list[int]:
-            graph = graph_of(store, model, policy_of(**quotas))
-            counted = []
-            for turn in range(4):
-                sent.clear()
-                await say(graph, f"hello {turn}", f"{quotas}")
-                counted.append(sum("octet_length" in one for one in sent))
-            return counted
-
-        assert await statements_of() == [0, 0, 0, 0]
-        assert await statements_of(memories=10_000, bytes=10_000_000) == [1, 0, 0, 0]
-
-
 async def test_a_route_answers_413_by_the_quotas_of_the_agent_that_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,3 +184,27 @@ async def test_a_route_answers_413_by_the_quotas_of_the_agent_that_reads(
         assert refused.status_code == 413
         assert "is full" in refused.json()["detail"]
         assert (await ann.post(MEMORIES, json={**told, "agent": "nobody"})).status_code == 422
+
+
+async def test_processes_at_once_get_together_what_there_is(database_url: str) -> None:
+    """Each has a store and an event loop of its own, as processes have."""
+    limit = 8
+    ready = threading.Barrier(2)
+
+    async def take(wanted: int, *, alone: bool = False) -> int:
+        async with open_memory_store(database_url, word_model(), sealed=True) as store:
+            if not alone:
+                ready.wait(60)
+            quotas = QuotaSettings(messages_a_day=limit)
+            taken = (room.take_message(store, "ann", quotas) for _ in range(wanted))
+            done = await asyncio.gather(*taken, return_exceptions=True)
+        assert all(one is None or isinstance(one, QuotaExceeded) for one in done)
+        return done.count(None)
+
+    async with open_memory_store(database_url, word_model(), sealed=True):
+        pass
+    # as many as there are, less one: neither uses it up alone
+    got = await asyncio.gather(*(asyncio.to_thread(lambda: asyncio.run(take(limit - 1))) for _ in range(2)))
+    assert sum(got) == limit
+    # and a process that comes later finds it used up
+    assert await take(3, alone=True) == 0

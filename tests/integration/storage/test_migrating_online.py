@@ -13,7 +13,7 @@ import pytest
 from react_mem.memory.store import migration_steps, migrations
 from react_mem.memory.store.embeddings import EmbeddingModel
 from tests.support.databases import open_memory_store, word_model
-from tests.support.version_before import BESIDE, WRONG, Writers, connect, delete, make, stock_store, write
+from tests.support.version_before import BESIDE, WRONG, connect, delete, make, stock_store, write
 
 MODEL = word_model(16)
 ROWS, OWNERS, BATCH = 60, 6, 25
@@ -109,20 +109,6 @@ async def test_it_goes_on_where_it_was_killed_and_what_was_written_between_is_wh
             assert row["words"]
 
 
-async def test_several_processes_do_it_together_while_others_write(before: str) -> None:
-    writers = Writers(before, MODEL, OWNERS)
-    writing = asyncio.create_task(writers.run())
-    await asyncio.gather(*(bring_up_to_date(before) for _ in range(3)))
-    writers.done.set()
-    await writing
-    assert writers.written
-    await nothing_is_wrong(before)
-    # who comes late, still with what it was to do, does nothing again
-    async with await connect(before) as conn:
-        await migration_steps.run_steps(conn, 22, dict(migrations.MIGRATIONS)[22])
-    await nothing_is_wrong(before)
-
-
 async def test_who_holds_a_table_is_waited_for_without_stopping_the_others(
     before: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,14 +132,4 @@ async def test_who_holds_a_table_is_waited_for_without_stopping_the_others(
             await migrating
     finally:
         migration_steps.log.removeHandler(handler)
-    await nothing_is_wrong(before)
-
-
-async def test_who_never_lets_go_is_told_of(before: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migration_steps, "_PATIENCE", 0.0)
-    async with await connect(before) as reader, reader.transaction():
-        await reader.execute("SELECT count(*) FROM store")
-        with pytest.raises(migrations.DatabaseUnavailable, match="transaction of somebody else"):
-            await bring_up_to_date(before)
-    await bring_up_to_date(before)
     await nothing_is_wrong(before)

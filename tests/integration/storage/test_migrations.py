@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ pytestmark = one_server
 
 FIRST = Path(__file__).with_name("first_schema.sql")
 MODEL = word_model(16)
-NUMBERS = [number for number, _ in migrations.MIGRATIONS]
+MIDWAY = [16, 21, 24, 28, 31]
+"""Versions before and after each of the steps that change most: recall, owners, links, keys, words."""
 
 _TABLES = (
     *("store", "store_vectors", "memory_embedding", "memory_owners", "memory_migrations"),
@@ -86,12 +88,16 @@ async def bring_up_to_date(url: str) -> None:
         await migrations.migrate(conn, MODEL, checkpoints=True)
 
 
-@pytest.fixture
-async def newest(database_server: str) -> list[list[tuple[Any, ...]]]:
+@pytest.fixture(scope="module")
+def newest(database_server: str) -> list[list[tuple[Any, ...]]]:
     """The shape of a database that the newest version made, and the versions that it has recorded."""
-    async with fresh_database(database_server) as url:
-        await bring_up_to_date(url)
-        return [*await shape(url), *await told(url, _VERSIONS)]
+
+    async def made() -> list[list[tuple[Any, ...]]]:
+        async with fresh_database(database_server) as url:
+            await bring_up_to_date(url)
+            return [*await shape(url), *await told(url, _VERSIONS)]
+
+    return asyncio.run(made())
 
 
 @pytest.fixture
@@ -133,7 +139,7 @@ async def test_what_the_first_version_stored_is_recalled_by_its_owner(first: str
         assert "zebra" in found[0].payload["text"]
 
 
-@pytest.mark.parametrize("number", NUMBERS[1:-1])
+@pytest.mark.parametrize("number", MIDWAY)
 async def test_a_database_of_each_version_runs_only_what_it_lacks(
     first: str, newest: list[list[tuple[Any, ...]]], number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,43 +152,6 @@ async def test_a_database_of_each_version_runs_only_what_it_lacks(
     await bring_up_to_date(first)
     assert [*await shape(first), *await told(first, _VERSIONS)] == newest
     assert await told(first, _VALUES, _VECTORS) == before
-
-
-@pytest.mark.parametrize("number", [13, 14, 15])
-async def test_a_function_with_other_columns_is_replaced(
-    first: str, newest: list[list[tuple[Any, ...]]], number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """13 to 15 made the function, too: a database that stands there has one that a later file may not `REPLACE`."""
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "MIGRATIONS", tuple(one for one in migrations.MIGRATIONS if one[0] <= 12))
-        await bring_up_to_date(first)
-    async with await connect(first) as conn:
-        await conn.execute(
-            "CREATE FUNCTION memory_recall(op jsonb, question vector) RETURNS TABLE (place bigint, key text) "
-            "LANGUAGE sql AS $$ SELECT 1::bigint, 'old' $$"
-        )
-        await conn.execute("INSERT INTO memory_migrations SELECT generate_series(13, %s::int)", (number,))
-    await bring_up_to_date(first)
-    assert [*await shape(first), *await told(first, _VERSIONS)] == newest
-
-
-async def test_what_the_database_scored_recalls_by_is_gone(first: str) -> None:
-    await bring_up_to_date(first)
-    async with await connect(first) as conn:
-        functions = "SELECT FROM pg_proc WHERE proname IN ('memory_recall', 'memory_words')"
-        assert (await (await conn.execute(functions)).fetchall()) == []
-        sparse = "SELECT FROM information_schema.columns WHERE udt_name = 'sparsevec'"
-        assert (await (await conn.execute(sparse)).fetchall()) == []
-
-
-async def test_a_database_that_is_embedded_anew_has_the_same_tables(first: str) -> None:
-    settings = StorageSettings.model_validate({"database_url": first})
-    shapes = []
-    for model in (MODEL, word_model(8, "test:other"), MODEL):
-        assert await reembed.reembed(settings, model, lambda done, total: None) == 15
-        shapes.append(await shape(first))
-    assert shapes[0] == shapes[2]
-    assert [shapes[1][place] for place in (1, 2, 3, 4)] == [shapes[0][place] for place in (1, 2, 3, 4)]
 
 
 async def test_links_that_were_kept_go_and_are_derived_from_the_records(

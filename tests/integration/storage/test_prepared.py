@@ -29,16 +29,6 @@ async def prepared(url: str) -> int:
     return int(count)
 
 
-async def test_a_statement_is_prepared_that_is_sent_again(database_url: str) -> None:
-    assert await prepared(database_url) == 1
-
-
-async def test_behind_a_pooler_nothing_is_prepared(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # a pooler tells a number of its own for the session, which it hands from one connection to the next
-    monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", 1)
-    assert await prepared(database_url) == 0
-
-
 async def test_a_read_that_is_cut_off_leaves_nothing_to_the_next(database_url: str) -> None:
     """Sent for the third time, a statement is prepared; of this one the server never comes to that."""
     options = {"autocommit": True, "prepare_threshold": None}
@@ -86,23 +76,3 @@ async def test_an_error_among_statements_leaves_nothing_to_the_next(database_url
             else:
                 with pytest.raises(psycopg.errors.DivisionByZero):
                     await read(number)
-
-
-async def test_an_error_that_another_one_hides_leaves_nothing_to_the_next(database_url: str) -> None:
-    options = {"autocommit": True, "prepare_threshold": None}
-    async with DatabasePool(database_url, revive=None, min_size=1, max_size=1, kwargs=options) as pool:
-
-        async def read(number: int, *, fails: bool = False) -> None:
-            async with pool.connection() as conn, conn.pipeline():
-                await conn.execute("SELECT 1 / %s::int", (number,))
-                await conn.execute("SELECT count(*) FROM pg_class")
-                if fails:
-                    raise LookupError
-
-        await read(1)
-        for _ in range(2):
-            # the server's answer may be there before
-            with pytest.raises((LookupError, psycopg.errors.DivisionByZero)):
-                await read(0, fails=True)
-            for _ in range(3):
-                await read(1)

@@ -22,7 +22,6 @@ from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.rights import erasure
 from react_mem.memory.rights.receipts import SignedReceipt, public_key, sign
 from react_mem.memory.store import StorageSettings
-from react_mem.memory.store.transactions import Guard
 from tests.support.telling import tell
 
 SAID = "I keep a zebrafish in the blue tank"
@@ -60,56 +59,6 @@ async def test_every_table_is_looked_through(settings: StorageSettings, monkeypa
         assert len(everywhere) > 10
         assert everywhere | {"table pg_stats"} <= looked
         assert (await memory.delete_session("bob", "his", proof=True)).problems == ()
-
-
-async def test_a_forgetting_that_does_nothing_is_found_out(
-    settings: StorageSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_storage(settings) as storage:
-        memory = await told(storage, "ann", "hers")
-
-        async def erases_nothing(_ops: object, _guard: Guard) -> bool:
-            return True
-
-        async def keeps(_thread: str) -> None:
-            return None
-
-        async def nothing(_ops: object) -> list[None]:
-            return []
-
-        async with storage.pool.connection() as conn:
-            # what the planner keeps of a column, and a copy that nobody knows of
-            await conn.execute("CREATE TABLE copied AS SELECT value::text AS words FROM store")
-            await conn.execute("ANALYZE copied")
-        monkeypatch.setattr(storage.store, "aerase_if", erases_nothing)
-        monkeypatch.setattr(storage.checkpointer, "adelete_thread", keeps)
-        receipt = (await memory.forget_user("ann", proof=True)).receipt
-        left = {check.name.rpartition(".")[2] for check in receipt.checks if check.hits}
-        assert {"store", "store_vectors", "checkpoints", "copied"} <= left
-
-
-async def test_a_copy_under_no_owner_is_found_after_a_forgetting_that_works(settings: StorageSettings) -> None:
-    async with open_storage(settings) as storage:
-        memory = await told(storage, "ann", "hers")
-        async with storage.pool.connection() as conn:
-            await conn.execute("CREATE TABLE copied AS SELECT convert_to(value::text, 'UTF8') AS bytes FROM store")
-        receipt = (await memory.forget_user("ann", proof=True)).receipt
-        assert [problem.split(":")[0].rpartition(".")[2] for problem in receipt.problems] == ["copied"]
-
-
-async def test_a_store_without_tables_is_looked_through_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = InMemoryStore()
-    memory = MemoryFacade(store)
-    await memory.dialog.append("ann", "hers", [HumanMessage(SAID, id="1")], agent_id="a")
-    assert (await memory.forget_user("ann", proof=True)).receipt.problems == ()
-
-    async def writes_nothing(_store: BaseStore, _user: str, step: Any, **_options: bool) -> Any:
-        return (await step())[0]
-
-    await memory.dialog.append("ann", "hers", [HumanMessage(SAID, id="1")], agent_id="a")
-    monkeypatch.setattr(erasure, "transact", writes_nothing)
-    receipt = (await memory.forget_user("ann", proof=True)).receipt
-    assert next(check for check in receipt.checks if check.name == "items").hits == 1
 
 
 @pytest.mark.parametrize("on", ["database", "memory"])

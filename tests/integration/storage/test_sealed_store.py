@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -14,23 +14,19 @@ from psycopg.types.json import Jsonb
 from react_mem.errors import SealError
 from react_mem.memory.index.recall import Recall, RecallOp, read_question
 from react_mem.memory.model.interface import ALL_ARMS, Arm
-from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.reembed import reembed
-from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.transactions import Guard
-from tests.support.databases import MASTER_KEY, bring_ends_forward, fresh_database, open_memory_store, word_model
+from tests.support.databases import fresh_memory_store, open_memory_store, word_model
 from tests.support.recalling import message
 
 DIALOG, FACTS, META = ("memory", "ann", "dialog"), ("memory", "ann", "semantic"), ("memory", "ann", "meta")
 NOTES, WORK = ("users", "ann", "notes"), ("memory_work", "ann")
-CANARY = "xylophonic"
 WORDS = ["tea", "coffee", "cat", "dog", "Hanoi", "Hue", "terrier", "kayak", "salary", "zebra", "rain", "garden"]
 
 
 @pytest.fixture
-async def sealed(database_url: str) -> AsyncIterator[MemoryStore]:
-    async with open_memory_store(database_url, word_model(), sealed=True) as opened:
+async def sealed(database_server: str) -> AsyncIterator[MemoryStore]:
+    async with fresh_memory_store(database_server, sealed=True) as opened:
         yield opened
 
 
@@ -47,57 +43,6 @@ def fact(id_: str, text: str, **more: Any) -> dict[str, Any]:
     }
 
 
-async def everything_in(store: MemoryStore) -> str:
-    """Return all that the tables of a database hold, as text, and what it knows of the columns' contents."""
-    async with store.pool.connection() as conn:
-        await conn.execute("ANALYZE")
-        tables = await (
-            await conn.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
-        ).fetchall()
-        found = []
-        for name in [row["tablename"] for row in tables]:
-            rows = await (await conn.execute(f"SELECT t::text AS row FROM {name} t".encode())).fetchall()
-            found += [row["row"] for row in rows]
-        stats = await (await conn.execute("SELECT s::text AS row FROM pg_stats s")).fetchall()
-        return "\n".join([*found, *(row["row"] for row in stats)])
-
-
-async def fill(store: MemoryStore, canary: str) -> None:
-    await store.abatch(
-        [
-            PutOp(FACTS, f"id-{canary}", fact(f"id-{canary}", f"I play the {canary}", source_ids=[f"m-{canary}:0"])),
-            PutOp(DIALOG, "m1", message(f"Bring the {canary}", 0)),
-            PutOp(META, canary, {"kind": "speaker", "names": [canary]}),
-            PutOp(NOTES, canary, {"kind": canary, "status": canary, "title": canary}),
-            PutOp(WORK, canary, {"kind": "extract", "agent": "a", "session": canary, "due_at": 1, "lease_by": ""}),
-            PutOp(("memory_attachments", "ann", "pieces"), "p", {"data": canary}, index=False),
-        ]
-    )
-    await store.aput(META, "revision", {"revision": 1, "of": canary}, index=False)
-
-
-async def test_a_canary_is_in_no_table_and_no_statistic_with_a_key_and_in_both_without(
-    database_server: str, sealed: MemoryStore
-) -> None:
-    await fill(sealed, CANARY)
-    assert CANARY not in await everything_in(sealed)
-    assert [item.key for item in await sealed.asearch(FACTS, query=CANARY)] == [f"id-{CANARY}"]
-    async with fresh_database(database_server) as url, open_memory_store(url, word_model(), sealed=False) as plain:
-        await fill(plain, CANARY)
-        assert CANARY in await everything_in(plain)
-
-
-async def test_vectors_and_words_are_not_in_the_index_in_plain(sealed: MemoryStore) -> None:
-    await fill(sealed, CANARY)
-    async with sealed.pool.connection() as conn:
-        rows = await (await conn.execute("SELECT * FROM store_vectors")).fetchall()
-    assert rows
-    for row in rows:
-        assert [row[name] for name in ("embedding", "half", "words", "length", "place", "said_at")] == [None] * 6
-        assert row["sealed"]
-        assert row["sealed_vector"]
-
-
 def texts(seed: int, count: int) -> list[PutOp]:
     chance = random.Random(seed)  # noqa: S311 - no secret
     puts = []
@@ -112,12 +57,10 @@ def texts(seed: int, count: int) -> list[PutOp]:
 FILTERS: list[dict[str, Any] | None] = [
     None,
     {"session_id": "s1"},
-    {"kind": "message", "session_id": {"$ne": "s1"}},
     {"turn": {"$gte": 20, "$lt": 40}},
     {"nested": {"odd": 1}, "session_id": "s2"},
     {"nothing": None},
     {"text": {"$gt": "kayak"}},
-    {"role": "user", "turn": {"$ne": 3}},
 ]
 
 
@@ -125,20 +68,19 @@ async def test_searches_lists_and_recalls_find_the_same_as_without_a_key(
     database_server: str, sealed: MemoryStore
 ) -> None:
     async with (
-        fresh_database(database_server) as url,
-        open_memory_store(url, word_model(), sealed=False) as plain,
+        fresh_memory_store(database_server, sealed=False) as plain,
     ):
         for store in (plain, sealed):
-            puts = texts(7, 150)
-            await store.abatch(puts[:100])
+            puts = texts(7, 60)
+            await store.abatch(puts[:40])
             await store.asearch(DIALOG, query="tea")  # has the index at hand
             store.scale.known()  # what cosines mean is measured behind the first recall
             await store.scale.settle()
-            await store.abatch([*puts[100:], *(PutOp(DIALOG, f"m{number:03}", None) for number in range(0, 90, 9))])
+            await store.abatch([*puts[40:], *(PutOp(DIALOG, f"m{number:03}", None) for number in range(0, 36, 9))])
             await store.aput(DIALOG, "m005", {**puts[5].value, "text": "zebra in the rain"})  # type: ignore[dict-item]
         for conditions in FILTERS:
-            for query in (None, "tea with the cat", "zebra"):
-                for limit, offset in ((5, 0), (7, 3), (500, 0)):
+            for query in (None, "tea with the cat"):
+                for limit, offset in ((7, 3), (500, 0)):
                     found = []
                     for store in (plain, sealed):
                         items = await store.asearch(DIALOG, query=query, filter=conditions, limit=limit, offset=offset)
@@ -174,7 +116,7 @@ async def recall(store: MemoryStore, op: RecallOp) -> Recall:
 
 
 async def test_links_are_found_as_without_a_key(database_server: str, sealed: MemoryStore) -> None:
-    async with fresh_database(database_server) as url, open_memory_store(url, word_model(), sealed=False) as plain:
+    async with fresh_memory_store(database_server, sealed=False) as plain:
         found = []
         for store in (plain, sealed):
             await store.abatch(
@@ -218,30 +160,19 @@ async def test_a_value_that_is_moved_to_another_row_does_not_open(sealed: Memory
         await sealed.aget(other, "m1")
 
 
-async def test_a_value_that_was_changed_does_not_open(sealed: MemoryStore) -> None:
-    await sealed.aput(DIALOG, "m1", message("my secret", 0))
-    async with sealed.pool.connection() as conn:
-        [row] = await (await conn.execute("SELECT value FROM store")).fetchall()
-        text = row["value"][":sealed"]
-        changed = {**row["value"], ":sealed": f"{text[:59]}AAAA{text[63:]}"}
-        await conn.execute("UPDATE store SET value = %s", (Jsonb(changed),))
-    with pytest.raises(SealError):
-        await sealed.aget(DIALOG, "m1")
-
-
 class TestBesideRowsInPlain:
     @pytest.fixture
-    async def mixed(self, database_url: str) -> AsyncIterator[MemoryStore]:
-        async with open_memory_store(database_url, word_model(), sealed=False) as plain:
+    async def mixed(self, database_server: str) -> AsyncIterator[MemoryStore]:
+        async with fresh_memory_store(database_server, sealed=False) as plain:
             await plain.abatch(
                 [PutOp(FACTS, f"p{number}", fact(f"p{number}", f"tea {WORDS[number]}")) for number in range(8)]
             )
             await plain.aput(META, "revision", {"revision": 4}, index=False)
-        async with open_memory_store(database_url, word_model(), sealed=True) as opened:
-            await opened.abatch(
-                [PutOp(FACTS, f"s{number}", fact(f"s{number}", f"tea {WORDS[number]}")) for number in range(8)]
-            )
-            yield opened
+            async with open_memory_store(plain.pool.conninfo, word_model(), sealed=True) as opened:
+                await opened.abatch(
+                    [PutOp(FACTS, f"s{number}", fact(f"s{number}", f"tea {WORDS[number]}")) for number in range(8)]
+                )
+                yield opened
 
     async def test_both_are_found(self, mixed: MemoryStore) -> None:
         every = {f"{kind}{number}" for kind in "ps" for number in range(8)}
@@ -275,11 +206,11 @@ class TestBesideRowsInPlain:
 
 
 async def test_a_user_who_was_forgotten_by_another_process_and_comes_back_is_read_and_written(
-    sealed: MemoryStore, database_url: str
+    sealed: MemoryStore,
 ) -> None:
     await sealed.aput(FACTS, "f1", fact("f1", "I like tea"))
     await sealed.asearch(FACTS, query="tea")
-    async with open_memory_store(database_url, word_model(), sealed=True) as other:
+    async with open_memory_store(sealed.pool.conninfo, word_model(), sealed=True) as other:
         assert await other.aerase_if([], Guard(META, "revision", None))
         # the first one has the former key at hand: what it writes and reads is of the new one
         await sealed.aput(FACTS, "f2", fact("f2", "I like coffee"))
@@ -303,39 +234,3 @@ async def test_work_is_found_across_owners_by_what_the_database_sees(sealed: Mem
     assert sorted(item.value["session"] for item in found) == ["ann0", "ann1", "bob0", "bob1"]  # type: ignore[union-attr]
     assert {item.key for item in await sealed.asearch(("memory_work", "ann"), filter={"session": "ann1"})} == {"w1"}
     assert {item.key for item in await sealed.asearch(("memory",), query="tea")} == set()
-
-
-async def test_items_expire_and_live_on_when_they_are_read(sealed: MemoryStore) -> None:
-    await sealed.aput(NOTES, "n", {"text": "tea"}, ttl=10)
-    async with sealed.pool.connection() as conn:
-        await bring_ends_forward(conn, timedelta(minutes=5))
-        [before] = await (await conn.execute("SELECT expires_at FROM store")).fetchall()
-    await sealed.aget(NOTES, "n", refresh_ttl=True)
-    async with sealed.pool.connection() as conn:
-        [after] = await (await conn.execute("SELECT expires_at FROM store")).fetchall()
-        assert after["expires_at"] - before["expires_at"] > timedelta(minutes=4)
-        await conn.execute("UPDATE store SET expires_at = %s", (datetime.now(UTC) - timedelta(minutes=1),))
-    assert await sealed.sweep_ttl() == 1
-
-
-async def test_what_is_embedded_anew_is_sealed_and_found(sealed: MemoryStore, database_url: str) -> None:
-    await sealed.abatch([PutOp(FACTS, f"f{n}", fact(f"f{n}", f"tea {WORDS[n]}")) for n in range(5)])
-    model = word_model(32, "test:others")
-    settings = StorageSettings.model_validate({"database_url": database_url, "encryption_key": bytes(range(32)).hex()})
-    assert await reembed(settings, model, lambda done, total: None) == 5
-    async with open_memory_store(database_url, model, sealed=True) as moved:
-        assert [item.key for item in await moved.asearch(FACTS, query="tea cat", limit=1)] == ["f2"]
-        async with moved.pool.connection() as conn:
-            rows = await (await conn.execute("SELECT half, words, sealed_vector FROM store_vectors")).fetchall()
-    assert [(row["half"], row["words"]) for row in rows] == [(None, None)] * 5
-    assert all(row["sealed_vector"] for row in rows)
-
-
-async def test_equal_values_of_two_records_and_of_two_owners_are_sealed_differently(sealed: MemoryStore) -> None:
-    for namespace in (DIALOG, ("memory", "bob", "dialog")):
-        for key in ("m1", "m2"):
-            await sealed.aput(namespace, key, message("the same", 0))
-    async with sealed.pool.connection() as conn:
-        rows = await (await conn.execute("SELECT key, value ->> ':sealed' AS sealed FROM store")).fetchall()
-    assert len({row["sealed"] for row in rows}) == len({row["key"] for row in rows}) == 4
-    assert len(await KeyRing(sealed.pool, MASTER_KEY).find(["ann", "bob"])) == 2

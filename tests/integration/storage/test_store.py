@@ -7,7 +7,6 @@ import asyncio
 import pytest
 from langgraph.store.base import GetOp, PutOp, SearchOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
-from psycopg import AsyncConnection
 
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
@@ -29,19 +28,6 @@ async def vectors(store: MemoryStore) -> list[tuple[str, str]]:
 
 
 class TestBeyondTheStockStore:
-    async def test_the_query_is_embedded_as_a_query(self, memory_store: MemoryStore) -> None:
-        await memory_store.aput(ANN, "1", {"text": "tea"})
-        (hit,) = await memory_store.asearch(ANN, query="tea")
-        # The same text as a document is at distance 0; as a query it is not.
-        assert hit.score is not None
-        assert 0.9 < hit.score < 0.9999
-
-    async def test_several_vectors_make_one_hit(self, memory_store: MemoryStore) -> None:
-        await memory_store.aput(ANN, "1", {"tags": ["green tea", "tea", "black tea"]}, index=["tags[*]"])
-        await memory_store.aput(ANN, "2", {"text": "tea cup"})
-        assert keys(await memory_store.asearch(ANN, query="tea")) == ["1", "2"]
-        assert keys(await memory_store.asearch(ANN, query="tea", limit=1, offset=1)) == ["2"]
-
     async def test_a_long_text_is_found_by_every_part_of_it(self, memory_store: MemoryStore) -> None:
         lines = [f"Line {n} says something about the weather of day {n}." for n in range(80)] + ["zebra baobab"] * 70
         await memory_store.aput(ANN, "long", {"text": lines[0], "content": "\n".join(lines), "kind": "message"})
@@ -58,14 +44,6 @@ class TestBeyondTheStockStore:
         pages = [await memory_store.asearch(ANN, query="tea", limit=10, offset=start) for start in range(0, 100, 10)]
         assert sorted(key for page in pages for key in keys(page)) == sorted(str(n) for n in range(100))
 
-    async def test_a_filter_that_few_pass_still_finds_them(self, memory_store: MemoryStore) -> None:
-        await memory_store.abatch(
-            [PutOp(ANN, str(n), {"text": "tea " + "x" * (n % 7), "rare": n % 90 == 0}) for n in range(270)]
-        )
-        found = await memory_store.asearch(ANN, query="tea", filter={"rare": True}, limit=3)
-        assert sorted(keys(found)) == ["0", "180", "90"]
-        assert await memory_store.asearch(ANN, query="tea", filter={"rare": "no"}) == []
-
     async def test_many_texts_are_embedded_a_bounded_number_at_once(self, database_url: str) -> None:
         class Counting(WordEmbeddings):
             most = 0
@@ -76,13 +54,9 @@ class TestBeyondTheStockStore:
 
         counting = Counting()
         async with open_memory_store(database_url, EmbeddingModel("test:counting", 64, counting)) as store:
-            await store.abatch([PutOp(ANN, str(n), {"text": f"tea {n}"}) for n in range(1_050)])
-            assert len(await store.asearch(ANN, query="tea", limit=2_000)) == 1_050
+            await store.abatch([PutOp(ANN, str(n), {"text": f"tea {n}"}) for n in range(210)])
+            assert len(await store.asearch(ANN, query="tea", limit=500)) == 210
         assert 0 < counting.most <= 100
-
-    async def test_a_value_without_text_is_searched_whole(self, memory_store: MemoryStore) -> None:
-        await memory_store.aput(ANN, "1", {"content": {"likes": "tea"}})
-        assert keys(await memory_store.asearch(ANN, query="tea")) == ["1"]
 
     async def test_an_update_removes_the_vectors_of_what_is_gone(self, memory_store: MemoryStore) -> None:
         await memory_store.aput(ANN, "1", {"text": "green tea"})
@@ -104,7 +78,7 @@ class TestBeyondTheStockStore:
         assert keys(await memory_store.asearch(ANN)) == ["old"]
 
     async def test_a_batch_larger_than_a_statement_takes_parameters(self, memory_store: MemoryStore) -> None:
-        count = 30_000  # the stock store binds four parameters an item, and PostgreSQL takes 65,535
+        count = 17_000  # the stock store binds four parameters an item, and PostgreSQL takes 65,535
         await memory_store.abatch([PutOp(ANN, str(n), {"n": n}, index=False) for n in range(count)])
         async with memory_store.pool.connection() as conn:
             cursor = await conn.execute("SELECT count(*) AS items FROM store")
@@ -186,40 +160,6 @@ class TestBeyondTheStockStore:
         assert "no operator '$like'; it has $eq, $ne, $gt" in str(unknown)
         assert isinstance(thing, TypeError)
 
-    async def test_an_update_keeps_the_time_of_creation(self, memory_store: MemoryStore) -> None:
-        await memory_store.aput(ANN, "1", {"text": "tea"})
-        first = await memory_store.aget(ANN, "1")
-        await memory_store.aput(ANN, "1", {"text": "coffee"})
-        second = await memory_store.aget(ANN, "1")
-        assert first is not None
-        assert second is not None
-        assert second.created_at == first.created_at
-        assert second.updated_at > first.updated_at
-
-    async def test_expiry(self, memory_store: MemoryStore) -> None:
-        await memory_store.aput(ANN, "1", {"text": "tea"}, ttl=0.001)
-        await memory_store.aput(ANN, "2", {"text": "tea"}, ttl=10)
-        while await memory_store.sweep_ttl() == 0:
-            pass
-        assert keys(await memory_store.asearch(ANN)) == ["2"]
-
-    async def test_reading_extends_the_life_of_an_item_that_expires(self, memory_store: MemoryStore) -> None:
-        async def expiry() -> object:
-            async with memory_store.pool.connection() as conn:
-                row = await (await conn.execute("SELECT expires_at FROM store")).fetchone()
-                assert row is not None
-                return row["expires_at"]
-
-        await memory_store.aput(ANN, "1", {"text": "tea"}, ttl=5)
-        first = await expiry()
-        await memory_store.aget(ANN, "1", refresh_ttl=False)
-        assert await expiry() == first
-        await memory_store.aget(ANN, "1", refresh_ttl=True)
-        second = await expiry()
-        assert second > first  # type: ignore[operator]
-        await memory_store.asearch(ANN, query="tea", refresh_ttl=True)
-        assert await expiry() > second  # type: ignore[operator]
-
     @one_server
     async def test_a_stock_database_is_adopted_and_stays_usable_by_the_stock_store(self, database_url: str) -> None:
         model = word_model()
@@ -232,13 +172,3 @@ class TestBeyondTheStockStore:
                 await store.aput(ANN, "2", {"text": "black coffee"})
             await stock.setup()
             assert keys(await stock.asearch(ANN, query="black coffee", limit=1)) == ["2"]
-
-    async def test_starts_at_the_same_time(self, database_url: str) -> None:
-        async def start() -> None:
-            async with open_memory_store(database_url, word_model()) as store:
-                await store.aput(ANN, "1", {"text": "tea"})
-
-        await asyncio.gather(*(start() for _ in range(4)))
-        async with await AsyncConnection.connect(database_url) as conn:
-            row = await (await conn.execute("SELECT count(*) FROM memory_embedding")).fetchone()
-            assert row == (1,)

@@ -1,4 +1,4 @@
-"""One tenant among a thousand finds all that is theirs, however much there is."""
+"""One tenant among a hundred finds all that is theirs, however much there is."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from react_mem.memory.store.postgres import MemoryStore
 from tests.support.databases import open_memory_store
 
 DIMS = 32
-TENANTS = 1_000
-ROWS = 20_000
+TENANTS = 100
+ROWS = 4_000
 LARGE_TENANT_ROWS = 400
 QUERIES = 20
 WANTED = 10
@@ -102,7 +102,7 @@ async def indexes(store: MemoryStore) -> dict[str, str]:
         return {row["indexname"]: row["indexdef"] for row in await cursor.fetchall() if "hnsw" in row["indexdef"]}
 
 
-async def test_a_tenant_of_400_rows_among_20000(
+async def test_a_tenant_of_400_rows_among_4000(
     tenants: tuple[MemoryStore, np.ndarray, np.ndarray],
 ) -> None:
     store, vectors, queries = tenants
@@ -160,16 +160,6 @@ class TestTheIndexOfALargeNamespace:
         assert await indexes(store) == {}
         assert len(await keys(store, 0, 100)) == self.LIMIT, "who knew the index finds everything without it"
 
-    async def test_is_found_by_the_next_process(self, store: MemoryStore) -> None:
-        await keys(store, 0)
-        await store.indexes.settle()
-        before = await indexes(store)
-        other = MemoryStore(store.pool, store.embedding, index_limit=self.LIMIT)
-        await keys(other, 0)
-        await other.indexes.settle()
-        assert other.indexes.within("memory.large.semantic") == ["memory.large.semantic"]
-        assert await indexes(store) == before
-
     async def test_is_built_anew_if_building_it_was_interrupted(self, store: MemoryStore) -> None:
         await keys(store, 0)
         await store.indexes.settle()
@@ -182,8 +172,3 @@ class TestTheIndexOfALargeNamespace:
             row = await (await conn.execute("SELECT bool_and(indisvalid) AS valid FROM pg_index")).fetchone()
         assert row == {"valid": True}
         assert len(await indexes(store)) == 1
-
-    async def test_closing_the_store_stops_building(self, store: MemoryStore) -> None:
-        await keys(store, 0)
-        await store.indexes.close()
-        assert len(await keys(store, 0)) == WANTED

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import re
 import shlex
 from importlib import import_module
@@ -14,10 +12,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.locomo.__main__ import main as locomo
 from benchmarks.report import write_json
 from tests.support.documents import PAGES, ROOT
-from tests.unit.benchmarks.locomo_sample import sample, write
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
 MADE = re.findall(r"^\t\$\(BIN\)/python -m (benchmarks\..+)$", MAKEFILE, re.MULTILINE)
@@ -64,11 +60,6 @@ def test_a_printed_command_is_understood(command: str) -> None:
         main_of(module)(arguments)
 
 
-def test_the_page_of_benchmarks_prints_commands() -> None:
-    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    assert len(set(re.findall(r"python -m (benchmarks\.\w+)", page))) > 15
-
-
 NEEDED = {"benchmarks.locomo": ["--data", "FILE"], "benchmarks.citus": ["--postgres", "FOLDER"]}
 """What a benchmark cannot be run without."""
 
@@ -94,22 +85,6 @@ def test_what_make_bench_writes_is_what_is_kept() -> None:
     assert [name for name in sorted(others) if f"`{name}`" not in page] == [], "the page says which command wrote it"
 
 
-def test_a_result_names_the_machine_the_day_and_the_versions_and_nobody(tmp_path: Path) -> None:
-    write_json(tmp_path / "a" / "out.json", {"x": 1}, {"peer": {"x": 2}}, {"turns": 3})
-    result = json.loads((tmp_path / "a" / "out.json").read_text(encoding="utf-8"))
-    assert set(result) == {"metrics", "peers", "environment"}
-    about = result["environment"]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", about["date"])
-    assert about["processor"]
-    assert about["memory_gb"] is None or about["memory_gb"] > 0
-    assert {"python", "platform", "cpus", "react-mem", "langgraph", "langmem", "numpy"} <= set(about)
-    assert about["turns"] == 3
-    text = json.dumps(about)
-    for private in filter(None, (platform.node(), str(Path.home()), str(ROOT), os.environ.get("USER"))):
-        if len(private) > 3:
-            assert private not in text
-
-
 def refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
@@ -126,29 +101,3 @@ def test_what_was_not_measured_is_null(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", sorted((ROOT / "benchmarks").rglob("*.json")), ids=lambda path: path.name)
 def test_every_file_of_the_benchmarks_is_json(file: Path) -> None:
     json.loads(file.read_text(encoding="utf-8"), parse_constant=refuse)
-
-
-def test_without_a_file_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_json(None, {"x": 1}, {}, {})
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_peer_that_is_not_installed_is_named_with_its_cure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = write(tmp_path / "one.json", sample())
-    monkeypatch.setattr("benchmarks.locomo.__main__.installed", lambda peer: peer != "mem0")
-
-    def nothing(spec: str) -> None:
-        raise RuntimeError("nothing is measured")
-
-    monkeypatch.setattr("benchmarks.locomo.__main__.load_embedding_model", nothing)
-    with pytest.raises(SystemExit):
-        locomo(["--data", str(data)])
-    told = capsys.readouterr()
-    assert (
-        "mem0 is left out, as it is not installed. In the clone: .venv/bin/python -m pip install -e '.[mem0]'"
-        in told.err
-    )
-    assert "mem0" not in told.out

@@ -13,14 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.errors import EncryptionKeyError, SealError
+from react_mem.memory.store.keys.key_ring import SEAL_BYTES, DataKey, OwnerKey, sealed_version
 from react_mem.memory.store.keys.master_key import (
-    KeyService,
     LocalMasterKey,
     MasterKey,
-    ServiceMasterKey,
     make_master_key,
 )
-from react_mem.memory.store.keys.owner_key import SEAL_BYTES, DataKey, OwnerKey, sealed_version
 from react_mem.memory.store.storage_settings import StorageSettings
 
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
@@ -73,10 +71,6 @@ async def test_a_file_holds_the_key_and_those_before_it(tmp_path: Path) -> None:
     assert await made.unwrap(await before.wrap(b"secret", b"ann"), b"ann", before.id) == b"secret"
 
 
-def test_nothing_set_is_no_key() -> None:
-    assert StorageSettings.from_env({"MEMORY_ENCRYPTION_KEY": " "}).master_key() is None
-
-
 @pytest.mark.parametrize(
     ("environ", "told"),
     [
@@ -109,13 +103,6 @@ async def test_what_is_wrapped_is_unwrapped_only_for_what_it_is_bound_to(service
         await made.unwrap(wrapped, b"1:bob", made.id)
 
 
-async def test_another_master_key_is_told_apart_and_a_failing_service_named() -> None:
-    ours, theirs = MasterKey(LocalMasterKey(KEY)), MasterKey(LocalMasterKey(OTHER))
-    wrapped = await ours.wrap(b"secret", b"ann")
-    with pytest.raises(EncryptionKeyError, match=f"master key '{ours.id}', and set is {theirs.id}.*Nothing was"):
-        await theirs.unwrap(wrapped, b"ann", ours.id)
-
-
 async def test_a_failing_service_is_named(service: str) -> None:
     made = make_master_key(None, None, f"{service}:make", None)
     assert made is not None
@@ -133,14 +120,6 @@ def test_what_is_sealed_opens_in_its_place_and_is_the_same_each_time(plain: byte
     assert sealed_version(sealed) == 7
     with pytest.raises(SealError, match="moved to another place"):
         key.open(sealed, bound + b"x")
-
-
-@given(st.binary(min_size=1, max_size=20), st.binary(max_size=20), st.integers(0, 20))
-def test_a_nonce_is_not_that_of_another_place_or_value(bound: bytes, plain: bytes, cut: int) -> None:
-    key, joined = owner_key(1), bound + b"\0" + plain
-    other = (joined[:cut], joined[cut + 1 :])
-    same = key.seal(plain, bound)[5:17] == key.seal(other[1], other[0])[5:17]
-    assert same == (other == (bound, plain))
 
 
 @given(st.integers(0, SEAL_BYTES + 4))
@@ -168,12 +147,3 @@ def test_keyed_ids_are_an_owners_own_and_outlive_a_rotation() -> None:
     another = OwnerKey("bob", [DataKey(1, os.urandom(64))])
     assert another.keyed("fact-1") != owner_key(1).keyed("fact-1")
     assert owner_key(1).derive("a") == owner_key(2, 1).derive("a") != owner_key(1).derive("b")
-
-
-async def test_a_key_service_is_given_as_many_bytes_as_it_is_told() -> None:
-    vault = Vault()
-    master = MasterKey(ServiceMasterKey(vault))
-    key = owner_key(1).renewed()
-    assert await master.unwrap(await master.wrap(key.secret, b"ann"), b"ann", vault.key_id) == key.secret
-    assert [len(given) for given in vault.kept] == [80]
-    assert "Return 80 bytes wrapped: 64 of" in str(KeyService.wrap.__doc__)

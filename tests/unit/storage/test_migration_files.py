@@ -64,12 +64,6 @@ def test_a_released_file_is_never_edited_renamed_or_deleted() -> None:
     )
 
 
-def test_files_are_numbered_and_no_number_is_taken_twice() -> None:
-    numbers = [number for number, _ in migrations.MIGRATIONS]
-    assert all(re.fullmatch(r"\d{4}_[a-z0-9_]+\.sql", file.name) for file in FILES)
-    assert numbers == sorted(set(numbers)) == [int(file.name[:4]) for file in FILES]
-
-
 def test_a_function_whose_columns_change_is_dropped_and_made_anew() -> None:
     assert undropped([text for _, text in migrations.MIGRATIONS]) == []
     before = "CREATE FUNCTION f(a int)\nRETURNS TABLE (x int) LANGUAGE sql AS ''"

@@ -50,27 +50,3 @@ async def test_a_cancellation_that_the_wait_loses_is_heeded(
     await asyncio.wait([task], timeout=30)
     assert task.cancelled()
     assert given_back == ([outcome] if isinstance(outcome, Connection) else [])
-
-
-async def test_who_was_cancelled_before_still_gets_a_connection(
-    pool: DatabasePool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    conn = Connection()
-
-    async def getconn(*_: Any) -> Any:
-        return conn
-
-    monkeypatch.setattr(AsyncConnectionPool, "getconn", getconn)
-    begun = asyncio.Event()
-
-    async def clean_up() -> Any:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            return await pool.getconn(60.0)
-
-    task = asyncio.create_task(clean_up())
-    await begun.wait()
-    task.cancel()
-    assert await task is conn

@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from react_mem.errors import EncryptionKeyError, StorageError, StorageNotConfigured
-from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
+from react_mem.errors import StorageError, StorageNotConfigured
 from react_mem.memory.store.storage_settings import PLATFORM_SCHEMA, StorageSettings
 
 IMAGE = {"LANGSERVE_GRAPHS": '{"agent": "./graphs"}'}
@@ -99,29 +98,6 @@ def test_the_password_is_not_shown() -> None:
     assert "s3cret" not in repr(StorageSettings.from_env({"DATABASE_URL": "postgresql://ann:s3cret@host/db"}))
 
 
-@pytest.mark.parametrize(
-    ("environ", "message"),
-    [
-        ({"DATABASE_POOL_MAX": "many"}, "DATABASE_POOL_MAX: .*integer"),
-        ({"DATABASE_POOL_MAX": "0"}, "DATABASE_POOL_MAX: .*greater than or equal to 1"),
-    ],
-)
-def test_a_value_that_cannot_be_used_is_named(environ: dict[str, str], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        StorageSettings.from_env(environ)
-
-
-def test_the_master_key_is_read_and_not_shown() -> None:
-    key, former = base64.b64encode(bytes(range(32))).decode(), bytes(range(1, 33)).hex()
-    settings = StorageSettings.from_env({"MEMORY_ENCRYPTION_KEY": key, "MEMORY_ENCRYPTION_KEY_FORMER": former})
-    master = settings.master_key()
-    assert master is not None
-    assert master.id == MasterKey(LocalMasterKey(bytes(range(32)))).id
-    assert key not in repr(settings)
-    assert former not in repr(settings)
-    assert StorageSettings.from_env({}).master_key() is None
-
-
 SEED = bytes(range(32))
 PEM = (
     Ed25519PrivateKey.from_private_bytes(SEED).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
@@ -179,11 +155,3 @@ def test_a_key_of_receipts_that_cannot_be_used_is_refused_without_its_text(
         StorageSettings.from_env({"MEMORY_RECEIPT_KEY_FILE": str(tmp_path / "none")}).signing_key()
     with pytest.raises(StorageError, match="keep one of them"):
         StorageSettings.from_env({"MEMORY_RECEIPT_KEY": PEM, "MEMORY_RECEIPT_KEY_FILE": str(file)}).signing_key()
-
-
-def test_a_file_and_a_function_are_read(tmp_path: Path) -> None:
-    file = tmp_path / "key"
-    file.write_text(bytes(range(32)).hex())
-    assert StorageSettings.from_env({"MEMORY_ENCRYPTION_KEY_FILE": str(file)}).master_key() is not None
-    with pytest.raises(EncryptionKeyError, match="MEMORY_ENCRYPTION_KEY_FUNCTION: 'no_such:thing'"):
-        StorageSettings.from_env({"MEMORY_ENCRYPTION_KEY_FUNCTION": "no_such:thing"}).master_key()

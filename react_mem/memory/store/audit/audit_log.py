@@ -108,11 +108,6 @@ def who_acts() -> tuple[AuditActor, AuditReason]:
     return _acting.get()
 
 
-def kind_in_log(kind: object) -> str:
-    """Return the name of a kind in the log: `other` for an application's own, since such a name may hold content."""
-    return kind if isinstance(kind, str) and (kind in KINDS or kind in _PLACES) else "other"
-
-
 def link(before: bytes, seq: int, entry: AuditEntry, key: bytes | None) -> bytes:
     """Return the hash of an entry, chained to the hash `before` (empty for the first entry).
 
@@ -160,22 +155,11 @@ class AuditHead(NamedTuple):
     hash: str
 
 
-class _Chain(NamedTuple):
-    """Verified part of the chain: number and hash of its last entry, and true if that is keyed."""
+_Chain = tuple[int, bytes, bool]
+"""Verified part of the chain: number and hash of its last entry, and true if that is keyed."""
 
-    seq: int
-    hash: bytes
-    keyed: bool
-
-
-class _Alike(NamedTuple):
-    """Entry without time and count: equal ones are written as one entry."""
-
-    owner: str
-    actor: AuditActor
-    action: AuditAction
-    kind: str
-    why: AuditReason
+_Alike = tuple[str, AuditActor, AuditAction, str, AuditReason]
+"""Entry of an owner without time and count: equal ones are written as one entry."""
 
 
 class AuditLog:
@@ -199,7 +183,8 @@ class AuditLog:
         """
         actor, why = who_acts()
         for kind, count in counts.items():
-            alike = _Alike(owner, actor, action, kind_in_log(kind), why)
+            # an application's own kind is `other`, since such a name may hold content
+            alike = (owner, actor, action, kind if kind in KINDS or kind in _PLACES else "other", why)
             if alike in self._waiting or len(self._waiting) < MOST_WAITING:
                 at, before = self._waiting.get(alike, (datetime.now(UTC), 0))
                 self._waiting[alike] = at, before + count
@@ -242,16 +227,14 @@ class AuditLog:
             row = await _one(conn, _END)
         return AuditHead(row["seq"], bytes(row["hash"]).hex())
 
-    async def subject(self, owner: str) -> str:
-        """Return the hash of an owner in the log."""
-        async with self._pool.connection() as conn:
-            return self._subject((await _one(conn, _END))["salt"], owner)
-
     async def entries(
         self, *, since: datetime | None = None, owner: str | None = None
     ) -> AsyncIterator[tuple[int, AuditEntry]]:
         """Yield the entries with their numbers, the oldest first, from a time on or of one owner."""
-        subject = None if owner is None else await self.subject(owner)
+        subject = None
+        if owner is not None:
+            async with self._pool.connection() as conn:
+                subject = self._subject((await _one(conn, _END))["salt"], owner)
         async for rows in self._pages(since, subject):
             for row in rows:
                 yield row["seq"], _entry(row)
@@ -271,13 +254,14 @@ class AuditLog:
             report: Called after each page with the numbers of verified and of all entries.
         """
         head = await self.head()
-        chain = _Chain(0, b"", keyed=False)
+        chain: _Chain = (0, b"", False)
         async for rows in self._pages(None, None):
             wanted = [row for row in rows if row["seq"] <= head.seq]  # others were written meanwhile
             chain = await asyncio.to_thread(self._followed, chain, wanted, known)
-            report(chain.seq, head.seq)
-        if (chain.seq, chain.hash.hex()) != head or (known is not None and known.seq > chain.seq):
-            raise AuditBroken(f"The audit log is broken: it ends at entry {chain.seq}, and there were more.")
+            report(chain[0], head.seq)
+        last, end, _ = chain
+        if (last, end.hex()) != head or (known is not None and known.seq > last):
+            raise AuditBroken(f"The audit log is broken: it ends at entry {last}, and there were more.")
         return head
 
     def _followed(self, chain: _Chain, rows: Sequence[DictRow], known: AuditHead | None) -> _Chain:
@@ -297,7 +281,7 @@ class AuditLog:
             if known is not None and known.seq == seq and known.hash != stored.hex():
                 raise AuditBroken(f"The audit log was written anew: entry {seq} is not the one that was known.")
             before = stored
-        return _Chain(seq, before, keyed)
+        return seq, before, keyed
 
     async def _behind(self) -> None:
         """Write entries in the background until the buffer is empty."""

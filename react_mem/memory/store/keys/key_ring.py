@@ -1,26 +1,140 @@
-"""The key ring: data keys of owners, made on first use, stored wrapped, and cached in the process.
+"""Data keys of owners: encryption with AES-256-GCM, keyed hashes of ids, and the ring that makes and caches them.
 
-Reading a key raises EncryptionKeyError if the master key did not wrap it.
+A sealed value is one byte for the format, four for the version of the data key, a nonce of twelve, and the
+ciphertext with its tag. The nonce is synthetic: an HMAC over the associated data and the value. So encryption
+is deterministic, stored values can be compared, and a nonce repeats only for the same value in the same place.
+
+The keys are made on first use, stored wrapped by the master key, and cached in the process. Reading a key raises
+EncryptionKeyError if the master key did not wrap it.
 """
 
 from __future__ import annotations
 
+import base64
 import os
 import secrets
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import nullcontext
 from typing import LiteralString, NamedTuple
 
 from cachetools import LRUCache
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.hmac import HMAC
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
-from react_mem.errors import EncryptionKeyError
-from react_mem.memory.store.keys.master_key import FILE, FUNCTION, KEY, MasterKey
-from react_mem.memory.store.keys.owner_key import KEY_BYTES, DataKey, OwnerKey
+from react_mem.errors import EncryptionKeyError, SealError
+from react_mem.memory.store.keys.master_key import FILE, FUNCTION, KEY, KEY_BYTES, MasterKey, derived_key
 from react_mem.memory.store.process_state import lock_of
+
+
+class KeyedHash:
+    """HMAC-SHA256 under one key, initialised once, which makes each hash four times as fast."""
+
+    def __init__(self, key: bytes) -> None:
+        self._begun = HMAC(key, SHA256())
+
+    def digest(self, *parts: bytes) -> bytes:
+        """Return the hash of the concatenated parts: 32 bytes."""
+        begun = self._begun.copy()
+        for part in parts:
+            begun.update(part)
+        return begun.finalize()
+
+
+_FORMAT = b"\x01"
+_VERSION_BYTES = 4
+_NONCE_BYTES = 12
+_TAG_BYTES = 16
+_HEADER_BYTES = len(_FORMAT) + _VERSION_BYTES
+_KEYED_BYTES = 24
+"""192 bits of an id: among a million million records, two ids collide with a chance of 1 in 10^34."""
+
+SEAL_BYTES = _HEADER_BYTES + _NONCE_BYTES + _TAG_BYTES
+"""Bytes that encryption adds to a value."""
+
+
+class DataKey(NamedTuple):
+    """An unwrapped data key: 32 random bytes for encryption, and 32 for ids, which all versions of an owner share."""
+
+    version: int
+    secret: bytes
+
+
+class OwnerKey:
+    """All data keys of one owner, the current one first: seals and opens values, and hashes ids."""
+
+    def __init__(self, owner: str, keys: Sequence[DataKey]) -> None:
+        self.owner = owner
+        self.versions = tuple(key.version for key in keys)
+        self._ciphers = {key.version: _ciphers(key.secret) for key in keys}
+        self._shared = keys[0].secret[KEY_BYTES:]
+        self._ids = KeyedHash(derived_key(self._shared, "ids"))
+
+    @property
+    def version(self) -> int:
+        """Return the version that seals."""
+        return self.versions[0]
+
+    def seal(self, plain: bytes, bound: bytes, *, version: int | None = None) -> bytes:
+        """Return a value encrypted, bound to its place: it opens nowhere else.
+
+        An older version of the data key serves to compare with stored values.
+        """
+        version = self.version if version is None else version
+        cipher, nonces = self._ciphers[version]
+        # with its length, so that no other pair of the two is the same bytes
+        nonce = nonces.digest(len(bound).to_bytes(8, "big"), bound, plain)[:_NONCE_BYTES]
+        header = _FORMAT + version.to_bytes(_VERSION_BYTES, "big")
+        return header + nonce + cipher.encrypt(nonce, plain, header + bound)
+
+    def open(self, sealed: bytes, bound: bytes) -> bytes:
+        """Return the decrypted value of the place `bound`.
+
+        A SealError says that it was changed or moved, or, with its `version` set, that its data key is unknown here.
+        """
+        if len(sealed) < SEAL_BYTES or sealed[:1] != _FORMAT:
+            raise SealError("A sealed value is damaged: it is too short, or in a format of a later version.")
+        version = sealed_version(sealed)
+        if version not in self._ciphers:
+            raise SealError("A value was sealed with a data key that is not there any more.", version=version)
+        header, nonce = sealed[:_HEADER_BYTES], sealed[_HEADER_BYTES : _HEADER_BYTES + _NONCE_BYTES]
+        cipher, _ = self._ciphers[version]
+        try:
+            return cipher.decrypt(nonce, sealed[_HEADER_BYTES + _NONCE_BYTES :], header + bound)
+        except InvalidTag:
+            raise SealError("A sealed value does not open: it was changed, or moved to another place.") from None
+
+    def renewed(self) -> DataKey:
+        """Return a new data key of the owner, with unchanged hashes of ids."""
+        return DataKey(secrets.randbits(8 * _VERSION_BYTES), os.urandom(KEY_BYTES) + self._shared)
+
+    def keyed(self, text: str) -> str:
+        """Return the keyed hash of an id: 32 characters, the same under every version of the owner's key."""
+        digest = self._ids.digest(text.encode("utf-8", "surrogatepass"))
+        return base64.urlsafe_b64encode(digest[:_KEYED_BYTES]).decode()
+
+    def derive(self, purpose: str) -> bytes:
+        """Return a key for a purpose, the same under every version of the owner's key."""
+        return derived_key(self._shared, f"for/{purpose}")
+
+
+def sealed_version(sealed: bytes) -> int:
+    """Return the version of the data key that sealed a value."""
+    return int.from_bytes(sealed[len(_FORMAT) : _HEADER_BYTES], "big")
+
+
+def _ciphers(secret: bytes) -> tuple[AESGCM, KeyedHash]:
+    """Return the cipher and the hash for nonces."""
+    key = secret[:KEY_BYTES]
+    return AESGCM(derived_key(key, "seal")), KeyedHash(derived_key(key, "nonce"))
+
+
+# The ring of a database's keys.
 
 STALE_KEY = "RM001"
 """SQLSTATE of a write sealed with an outdated data key: forgotten with its owner, or rotated."""
@@ -76,14 +190,18 @@ class KeyRing:
         found = {owner: known for owner in owners if (known := self._known.get(owner)) is not None}
         if missing := [owner for owner in owners if owner not in found]:
             async with self._pool.connection() if conn is None else nullcontext(conn) as reading:
-                keys = await read_keys(reading, self.master, missing)
-            self._known.update(keys)
-            found.update(keys)
+                rows = await (await reading.execute(_READ, (sorted(missing),))).fetchall()
+            keys: dict[str, list[DataKey]] = {}
+            for row in rows:
+                keys.setdefault(row["owner"], []).append(await _unwrapped(row, self.master))
+            made = {owner: OwnerKey(owner, data_keys) for owner, data_keys in keys.items()}
+            self._known.update(made)
+            found.update(made)
         return found
 
     async def wrapped(self, owner: str, key: DataKey) -> tuple[str, int, bytes, str]:
         """Return a data key as its row: owner, version, wrapped key, id of the master key."""
-        wrapped = await self.master.wrap(key.secret, bound_to(owner, key.version))
+        wrapped = await self.master.wrap(key.secret, _bound_to(owner, key.version))
         return owner, key.version, wrapped, self.master.id
 
     def forget(self, *owners: str) -> None:
@@ -107,16 +225,8 @@ class KeyRing:
         await self.of(_CHECK)
 
 
-async def read_keys(conn: AsyncConnection[DictRow], master: MasterKey, owners: Collection[str]) -> dict[str, OwnerKey]:
-    """Return the existing keys of owners, read with one connection and without the cache."""
-    keys: dict[str, list[DataKey]] = {}
-    for row in await (await conn.execute(_READ, (sorted(owners),))).fetchall():
-        keys.setdefault(row["owner"], []).append(await _unwrapped(row, master))
-    return {owner: OwnerKey(owner, data_keys) for owner, data_keys in keys.items()}
-
-
 async def _unwrapped(row: DictRow, master: MasterKey) -> DataKey:
-    bound = bound_to(row["owner"], row["version"])
+    bound = _bound_to(row["owner"], row["version"])
     return DataKey(row["version"], await master.unwrap(row["wrapped"], bound, row["wrapped_by"]))
 
 
@@ -141,7 +251,7 @@ async def need_keys(conn: AsyncConnection[DictRow], keys: Iterable[OwnerKey]) ->
         await conn.execute(_NEED, (key.owner, key.version))
 
 
-def bound_to(owner: str, version: int) -> bytes:
+def _bound_to(owner: str, version: int) -> bytes:
     """Return the associated data of a wrapped key, so that it unwraps for its owner and version alone."""
     return f"{version}:{owner}".encode()
 
@@ -163,7 +273,6 @@ _REWRAP = """
     UPDATE memory_keys k SET wrapped = new.wrapped, wrapped_by = %s
     FROM unnest(%s::text[], %s::bigint[], %b::bytea[], %s::text[]) AS new (owner, version, wrapped, before)
     WHERE k.owner = new.owner AND k.version = new.version AND k.wrapped_by = new.before
-    RETURNING k.owner LIKE ':%%' AS is_own
 """
 
 
@@ -173,13 +282,6 @@ class KeyCounts(NamedTuple):
     in_use: int
     former: int
     wrapped_by: dict[str, int]
-
-
-class Rewrapped(NamedTuple):
-    """Numbers of data keys that were wrapped again: of owners, and of the database itself, as for its checkpoints."""
-
-    of_owners: int = 0
-    own: int = 0
 
 
 async def key_counts(pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> KeyCounts:
@@ -195,27 +297,26 @@ async def key_counts(pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> Key
 
 async def rewrap(
     pool: AsyncConnectionPool[AsyncConnection[DictRow]], master: MasterKey, report: Callable[[int, int], None]
-) -> Rewrapped:
-    """Wrap all data keys of former master keys with the current one; `report` gets the number done and of all.
+) -> int:
+    """Wrap all data keys of former master keys with the current one, and return their number.
 
-    A missing former key raises EncryptionKeyError; the data keys before it are done.
+    `report` gets the number done and of all. A missing former key raises EncryptionKeyError; the data keys before it
+    are done.
     """
     async with pool.connection() as conn:
         row = await (await conn.execute(_ALL, (master.id,))).fetchone()
-    done, total = Rewrapped(), row["keys"] if row is not None else 0
+    done, total = 0, row["keys"] if row is not None else 0
     while True:
-        report(sum(done), max(sum(done), total))
+        report(done, max(done, total))
         async with pool.connection() as conn:
             rows = await (await conn.execute(_NEXT, (master.id, _ROWS))).fetchall()
         if not rows:
             return done
         wrapped = []
         for row in rows:
-            bound = bound_to(row["owner"], row["version"])
+            bound = _bound_to(row["owner"], row["version"])
             secret = await master.unwrap(row["wrapped"], bound, row["wrapped_by"])
             wrapped.append(await master.wrap(secret, bound))
         owners, versions, before = ([row[name] for row in rows] for name in ("owner", "version", "wrapped_by"))
         async with pool.connection() as conn:
-            cursor = await conn.execute(_REWRAP, (master.id, owners, versions, wrapped, before))
-            own = [one["is_own"] for one in await cursor.fetchall()]
-        done = Rewrapped(done.of_owners + own.count(False), done.own + own.count(True))
+            done += (await conn.execute(_REWRAP, (master.id, owners, versions, wrapped, before))).rowcount

@@ -19,10 +19,11 @@ from typing import Any, Protocol, runtime_checkable
 from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from react_mem.errors import EncryptionKeyError, StorageError
-from react_mem.memory.store.keys.owner_key import KEY_BYTES, derived_key
 
 KEY, FILE, FUNCTION, FORMER = (
     "MEMORY_ENCRYPTION_KEY",
@@ -32,6 +33,16 @@ KEY, FILE, FUNCTION, FORMER = (
 )
 _NONCE_BYTES = 12
 _DIGEST_BYTES = 16
+
+# Derivation of keys from a secret, one for each purpose, so that none is ever used for two.
+
+KEY_BYTES = 32
+"""Bytes of every key: AES-256, HMAC-SHA256."""
+
+
+def derived_key(secret: bytes, purpose: str) -> bytes:
+    """Return the key derived from a secret for a purpose (HKDF-SHA256); keys of different purposes are independent."""
+    return HKDF(SHA256(), KEY_BYTES, salt=None, info=f"react-mem/{purpose}".encode()).derive(secret)
 
 
 @runtime_checkable

@@ -17,8 +17,7 @@ from typing import Any, LiteralString, NamedTuple
 
 from psycopg.rows import DictRow
 
-from react_mem.memory.store.keys.key_ring import KeyRing, need_keys
-from react_mem.memory.store.keys.owner_key import OwnerKey, sealed_version
+from react_mem.memory.store.keys.key_ring import KeyRing, OwnerKey, need_keys, sealed_version
 from react_mem.memory.store.owner_index import facts_of_text
 from react_mem.memory.store.row_security import Connection, Pool
 from react_mem.memory.store.sealing.sealed_entries import (
@@ -41,11 +40,18 @@ _OWNERS = 1_000
 # After an interruption this also counts the items of an owner that are done already.
 _LEFT: LiteralString = """
     SELECT count(*) AS items FROM store s
-    WHERE NOT jsonb_exists(s.value, %s)
-        OR EXISTS (SELECT FROM memory_keys k WHERE k.owner = s.owner AND k.state = 'former')
+    WHERE NOT jsonb_exists(s.value, %s) OR EXISTS (
+        SELECT FROM memory_keys k
+        WHERE k.owner = s.owner AND (k.state = 'former' OR k.created_at < coalesce(%s, '-infinity'::timestamptz))
+    )
 """
-# From the items, by the primary key: an owner without writes since revisions exist is not in memory_owners.
-_NEXT_OWNERS = "SELECT DISTINCT owner FROM store WHERE owner > %s ORDER BY owner LIMIT %s"
+# From the items, as an owner without writes since revisions exist is not in memory_owners; and from the keys, as one
+# without items has a key that would seal the next.
+_NEXT_OWNERS = """
+    SELECT owner FROM store WHERE owner > %(last)s
+    UNION SELECT owner FROM memory_keys WHERE owner > %(last)s AND owner NOT LIKE ':%%'
+    ORDER BY owner LIMIT %(most)s
+"""
 _NEXT = """
     SELECT prefix, key, value FROM store WHERE owner = %s AND (prefix, key) > (%s, %s)
     ORDER BY prefix, key LIMIT %s FOR UPDATE
@@ -57,17 +63,10 @@ _TEXTS = """
         ON v.prefix = wanted.prefix AND v.key = wanted.key
     WHERE v.owner = %s
 """
-# A process without the key may have written a plain row beside an older sealed row: the later one counts.
+# A sealed write deletes its item's plain row: one beside a sealed row is of a process without the key, and later.
 _DROP_OLDER = """
-    DELETE FROM store s USING unnest(%s::text[], %s::text[], %s::text[]) AS new (prefix, key, stored), store plain
+    DELETE FROM store s USING unnest(%s::text[], %s::text[]) AS new (prefix, stored)
     WHERE s.owner = %s AND s.prefix = new.prefix AND s.key = new.stored
-        AND plain.owner = s.owner AND plain.prefix = new.prefix AND plain.key = new.key
-        AND s.updated_at < plain.updated_at
-"""
-_THERE = """
-    SELECT s.prefix, s.key FROM store s JOIN unnest(%s::text[], %s::text[]) AS new (prefix, stored)
-        ON s.prefix = new.prefix AND s.key = new.stored
-    WHERE s.owner = %s
 """
 # What was sealed before keeps its place.
 _MOVE = """
@@ -100,13 +99,15 @@ _DROP = """
 _RETIRE = "UPDATE memory_keys SET state = 'former' WHERE owner = %s AND version = %s AND state = 'live'"
 _ADD = "INSERT INTO memory_keys (owner, version, wrapped, wrapped_by) VALUES (%s, %s, %s, %s)"
 _DROP_FORMER = "DELETE FROM memory_keys WHERE owner = %s AND state = 'former' AND version = ANY(%s::bigint[])"
+_IS_OLD = "SELECT FROM memory_keys WHERE owner = %s AND state = 'live' AND created_at < %s"
 
 
 class Resealed(NamedTuple):
-    """Numbers of sealed items: formerly plain ones, and ones of a former data key."""
+    """Numbers of sealed items: formerly plain ones, and ones of a former data key; and of owners with a new key."""
 
     from_plain: int = 0
     anew: int = 0
+    owners: int = 0
 
 
 _Item = tuple[str, str, str, str]
@@ -116,12 +117,12 @@ _Text = tuple[str, str, str, str, bytes | None, bytes | None]
 """Prefix, present key, field name, key of the sealed row, and its sealed words and vector."""
 
 
-async def owners_of(pool: Pool, statement: LiteralString = _NEXT_OWNERS, *where: Any) -> AsyncIterator[str]:
-    """Yield the owners that a statement finds, by default all in a database, in order."""
+async def owners_of(pool: Pool) -> AsyncIterator[str]:
+    """Yield the owners of a database with items or a data key, in order."""
     last = ""
     while True:
         async with pool.connection() as conn:
-            rows = await (await conn.execute(statement, (*where, last, _OWNERS))).fetchall()
+            rows = await (await conn.execute(_NEXT_OWNERS, {"last": last, "most": _OWNERS})).fetchall()
         for row in rows:
             yield row["owner"]
         if len(rows) < _OWNERS:
@@ -129,21 +130,27 @@ async def owners_of(pool: Pool, statement: LiteralString = _NEXT_OWNERS, *where:
         last = rows[-1]["owner"]
 
 
-async def reseal(pool: Pool, ring: KeyRing, report: Callable[[int, int], None]) -> Resealed:
+async def reseal(
+    pool: Pool, ring: KeyRing, report: Callable[[int, int], None], *, older_than: datetime | None = None
+) -> Resealed:
     """Seal all plain items, seal the items of former data keys again, and delete those keys.
 
-    `report` is called after each transaction with the number of items sealed so far, and of all.
+    `report` is called after each transaction with the number of items sealed so far, and of all. An owner whose key is
+    older than a time gets a new one first.
     """
     async with pool.connection() as conn:
-        row = await (await conn.execute(_LEFT, (SEALED,))).fetchone()
-    done, total = Resealed(), row["items"] if row is not None else 0
+        row = await (await conn.execute(_LEFT, (SEALED, older_than))).fetchone()
+    plain, anew, owners, total = 0, 0, 0, row["items"] if row is not None else 0
     report(0, total)
     async for owner in owners_of(pool):
-        async for sealed in _reseal_owner(pool, ring, owner):
-            done = Resealed(done.from_plain + sealed.from_plain, done.anew + sealed.anew)
+        if older_than is not None and await _found(pool, _IS_OLD, owner, older_than):
+            await renew(pool, ring, owner)
+            owners += 1
+        async for moved, again in _reseal_owner(pool, ring, owner):
+            plain, anew = plain + moved, anew + again
             # some may have been written since they were counted
-            report(sum(done), max(total, sum(done)))
-    return done
+            report(plain + anew, max(total, plain + anew))
+    return Resealed(plain, anew, owners)
 
 
 async def renew(pool: Pool, ring: KeyRing, owner: str) -> None:
@@ -158,7 +165,7 @@ async def renew(pool: Pool, ring: KeyRing, owner: str) -> None:
     ring.forget(owner)
 
 
-async def _reseal_owner(pool: Pool, ring: KeyRing, owner: str) -> AsyncIterator[Resealed]:
+async def _reseal_owner(pool: Pool, ring: KeyRing, owner: str) -> AsyncIterator[tuple[int, int]]:
     ring.forget(owner)
     key = await ring.of(owner)
     place: tuple[str, str] | None = ("", "")
@@ -176,8 +183,11 @@ async def _reseal_owner(pool: Pool, ring: KeyRing, owner: str) -> AsyncIterator[
 
 async def _reseal_batch(
     conn: Connection, key: OwnerKey, after: tuple[str, str]
-) -> tuple[Resealed, tuple[str, str] | None]:
-    """Seal the next items in one transaction, and return their numbers and the place of the last if others follow."""
+) -> tuple[tuple[int, int], tuple[str, str] | None]:
+    """Seal the next items in one transaction, and return their numbers and the place of the last if others follow.
+
+    The numbers are of formerly plain ones, and of ones that were sealed with a former key.
+    """
     owner = key.owner
     async with conn.transaction():
         await revise(conn, [owner], removes=True)
@@ -186,23 +196,18 @@ async def _reseal_batch(
         following = (rows[-1]["prefix"], rows[-1]["key"]) if len(rows) == _ITEMS else None
         rows = [row for row in rows if not _is_current(key, row["value"])]
         if not rows:
-            return Resealed(), following
+            return (0, 0), following
         places = columns([(row["prefix"], row["key"]) for row in rows], 2)
         texts = await (await conn.execute(_TEXTS, (*places, owner))).fetchall()
         items, new_texts = await asyncio.to_thread(_sealed_batch, key, rows, texts)
-        moved, later = [item for item in items if item[1] != item[2]], set()
-        if moved:
+        if moved := [item for item in items if item[1] != item[2]]:
             prefixes, keys, stored, _ = columns(moved, 4)
-            await conn.execute(_DROP_OLDER, (prefixes, keys, stored, owner))
-            there = await (await conn.execute(_THERE, (prefixes, stored, owner))).fetchall()
-            later = {(row["prefix"], row["key"]) for row in there}
-        new = [item for item in items if item[1] == item[2] or (item[0], item[2]) not in later]
-        await conn.execute(_MOVE, (*columns(new, 4), owner))
-        with_texts = [text for text in new_texts if text[1] == text[3] or (text[0], text[3]) not in later]
-        await conn.execute(_MOVE_TEXTS, (*columns(with_texts, 6), owner))
+            await conn.execute(_DROP_OLDER, (prefixes, stored, owner))
+        await conn.execute(_MOVE, (*columns(items, 4), owner))
+        await conn.execute(_MOVE_TEXTS, (*columns(new_texts, 6), owner))
         if moved:
             await conn.execute(_DROP, (prefixes, keys, owner))
-    return Resealed(len(moved), len(items) - len(moved)), following
+    return (len(moved), len(items) - len(moved)), following
 
 
 def _is_current(key: OwnerKey, value: Any) -> bool:
@@ -247,39 +252,25 @@ _ROTATION_LEFT = """
     SELECT owner FROM memory_keys WHERE owner NOT LIKE ':%%' AND (state = 'former' OR created_at < %s) LIMIT 1
 """
 _END = "DELETE FROM memory_keys WHERE owner = %s"
-_OLD = "owner NOT LIKE ':%%' AND state = 'live' AND created_at < %s"
-_COUNT = f"SELECT count(*) AS owners FROM memory_keys WHERE {_OLD}"  # noqa: S608 - of literals
-_NEXT_OLD = f"SELECT owner FROM memory_keys WHERE {_OLD} AND owner > %s ORDER BY owner LIMIT %s"  # noqa: S608 - of literals
 
 
-async def begin_rotation(pool: Pool, ring: KeyRing) -> tuple[datetime, bool]:
-    """Start a rotation of all data keys, or continue an unfinished one; return its start, and true if continued."""
+async def rotate(pool: Pool, ring: KeyRing, report: Callable[[int, int], None]) -> tuple[Resealed, datetime | None]:
+    """Give every owner a new data key and seal everything with it; return also the start of a rotation that goes on.
+
+    One that was stopped goes on: owners who have a new key since keep it.
+    """
     before = await _begun(pool)
-    if before is not None and await _is_open(pool, before):
-        return before, True
-    # a stopped rotation may have been completed since, for example by `reseal`
-    await end_rotation(pool, ring)
-    await ring.of(_BEGUN)
-    begun = await _begun(pool)
-    assert begun is not None  # noqa: S101 - it was just made
-    return begun, False
+    goes_on = before is not None and await _found(pool, _ROTATION_LEFT, before)
+    if not goes_on:
+        # a stopped rotation may have been completed since, for example by `reseal`
+        await _end(pool, ring)
+        await ring.of(_BEGUN)
+    done = await reseal(pool, ring, report, older_than=await _begun(pool))
+    await _end(pool, ring)
+    return done, before if goes_on else None
 
 
-async def renew_all(pool: Pool, ring: KeyRing, begun: datetime, report: Callable[[int, int], None]) -> int:
-    """Give a new data key to every owner with a key from before the rotation, and return the number of owners."""
-    async with pool.connection() as conn:
-        row = await (await conn.execute(_COUNT, (begun,))).fetchone()
-    done, total = 0, row["owners"] if row is not None else 0
-    report(done, total)
-    async for owner in owners_of(pool, _NEXT_OLD, begun):
-        await renew(pool, ring, owner)
-        done += 1
-        report(done, max(done, total))
-    return done
-
-
-async def end_rotation(pool: Pool, ring: KeyRing) -> None:
-    """Mark the rotation as finished; the next one makes new keys."""
+async def _end(pool: Pool, ring: KeyRing) -> None:
     async with pool.connection() as conn:
         await conn.execute(_END, (_BEGUN,))
     ring.forget(_BEGUN)
@@ -291,6 +282,6 @@ async def _begun(pool: Pool) -> datetime | None:
     return None if row is None else row["created_at"]
 
 
-async def _is_open(pool: Pool, begun: datetime) -> bool:
+async def _found(pool: Pool, statement: LiteralString, *values: Any) -> bool:
     async with pool.connection() as conn:
-        return await (await conn.execute(_ROTATION_LEFT, (begun,))).fetchone() is not None
+        return await (await conn.execute(statement, values)).fetchone() is not None

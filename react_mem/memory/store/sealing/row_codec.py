@@ -19,8 +19,7 @@ from psycopg.rows import DictRow
 from react_mem.errors import SealError, StorageError
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.namespaces import owner_of_path
-from react_mem.memory.store.keys.key_ring import STALE_KEY, KeyRing
-from react_mem.memory.store.keys.owner_key import OwnerKey
+from react_mem.memory.store.keys.key_ring import STALE_KEY, KeyRing, OwnerKey
 from react_mem.memory.store.row_security import Connection
 from react_mem.memory.store.sealing.sealed_entries import (
     KEYED,
@@ -44,24 +43,6 @@ class SealedFilter(NamedTuple):
 
     keyed: dict[str, list[str]]
     rest: dict[str, Any]
-
-
-def split(op: SearchOp, key: OwnerKey | None) -> tuple[SearchOp, SealedFilter]:
-    """Return a search with the conditions on readable fields alone, and its other conditions.
-
-    The key is None for several owners, or for an owner without sealed rows.
-    """
-    plain: dict[str, Any] = {}
-    sealed = SealedFilter({}, {})
-    has_fields = has_skeleton(".".join(op.namespace_prefix))
-    for name, expected in storable(op.filter or {}).items():
-        if has_fields and name in PLAIN and _is_flat(expected):
-            plain[name] = expected
-        elif has_fields and name in KEYED and key is not None and isinstance(expected, str):
-            sealed.keyed[name] = list(dict.fromkeys([key.keyed(expected) if expected else "", expected]))
-        else:
-            sealed.rest[name] = expected
-    return op._replace(filter=plain), sealed
 
 
 def meets(value: Mapping[str, Any], conditions: Mapping[str, Any]) -> bool:
@@ -179,8 +160,23 @@ class RowCodec:
         return not other
 
     def split(self, op: SearchOp, key: OwnerKey | None) -> tuple[SearchOp, SealedFilter | None]:
-        """Return a search as the database can do it, and the rest of its filter; None if there is never one."""
-        return split(op, key) if self.seals else (op, None)
+        """Return a search with the conditions on readable fields alone, and its other conditions; None for no sealing.
+
+        The key is None for several owners, or for an owner without sealed rows.
+        """
+        if not self.seals:
+            return op, None
+        plain: dict[str, Any] = {}
+        sealed = SealedFilter({}, {})
+        has_fields = has_skeleton(".".join(op.namespace_prefix))
+        for name, expected in storable(op.filter or {}).items():
+            if has_fields and name in PLAIN and _is_flat(expected):
+                plain[name] = expected
+            elif has_fields and name in KEYED and key is not None and isinstance(expected, str):
+                sealed.keyed[name] = list(dict.fromkeys([key.keyed(expected) if expected else "", expected]))
+            else:
+                sealed.rest[name] = expected
+        return op._replace(filter=plain), sealed
 
     async def encoded(self, writes: Writes) -> Writes:
         """Return writes as they are stored."""

@@ -1,8 +1,9 @@
-"""The key ring on a database: keys made once, wrapped, forgotten with their owner."""
+"""Keys on a database: made once, wrapped, forgotten with their owner, and rotated by commands."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,30 +11,33 @@ import psycopg
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from pydantic import SecretStr
 
 from react_mem.agents import open_agent
+from react_mem.agents.cli import main
 from react_mem.errors import EncryptionKeyError, StorageError
 from react_mem.memory.opening import open_memory, open_storage
-from react_mem.memory.store.keys.key_ring import STALE_KEY, KeyRing, need_keys
+from react_mem.memory.store.keys.key_ring import STALE_KEY, KeyRing, OwnerKey, need_keys
 from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
-from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.writes import revise
-from tests.support.citus import one_server
-from tests.support.databases import open_memory_store, word_model
+from tests.support.databases import fresh_memory_store
 
-MASTER, OTHER = MasterKey(LocalMasterKey(bytes(range(32)))), MasterKey(LocalMasterKey(bytes(range(1, 33))))
+MASTER = MasterKey(LocalMasterKey(bytes(range(32))))
+
+
 ANN = ("memory", "ann", "semantic")
 
 
+NEW = bytes(range(1, 33))
+
+
 @pytest.fixture
-async def store(database_url: str) -> AsyncIterator[MemoryStore]:
-    async with open_memory_store(database_url, word_model()) as opened:
+async def store(database_server: str) -> AsyncIterator[MemoryStore]:
+    async with fresh_memory_store(database_server) as opened:
         yield opened
 
 
@@ -48,6 +52,10 @@ async def needed(store: MemoryStore, key: OwnerKey) -> None:
         await need_keys(conn, [key])
 
 
+def settings_of(url: str, **keys: Any) -> StorageSettings:
+    return StorageSettings(database_url=SecretStr(url), embedding="local", pool_max=2, **keys)
+
+
 async def test_a_key_is_made_once_by_all_who_ask_and_is_in_the_database_only_wrapped(store: MemoryStore) -> None:
     rings = [KeyRing(store.pool, MASTER) for _ in range(4)]
     keys = await asyncio.gather(*(ring.of("ann") for ring in rings for _ in range(3)))
@@ -56,30 +64,6 @@ async def test_a_key_is_made_once_by_all_who_ask_and_is_in_the_database_only_wra
     assert (row["version"], row["wrapped_by"]) == (keys[0].version, MASTER.id)
     assert await KeyRing(store.pool, MASTER).find(["bob"]) == {}
     assert len(await rows(store)) == 1
-
-
-async def test_each_owner_has_a_key_of_their_own(store: MemoryStore) -> None:
-    ring = KeyRing(store.pool, MASTER)
-    assert (await ring.of("ann")).keyed("x") != (await ring.of("bob")).keyed("x")
-    assert (await ring.find(["ann", "bob", "cat"])).keys() == {"ann", "bob"}
-
-
-async def test_the_wrong_master_key_is_refused_and_changes_nothing(store: MemoryStore) -> None:
-    await KeyRing(store.pool, MASTER).check()
-    before = await rows(store)
-    with pytest.raises(EncryptionKeyError, match="Nothing was changed"):
-        await KeyRing(store.pool, OTHER).check()
-    assert await rows(store) == before
-    await KeyRing(
-        store.pool, MasterKey(LocalMasterKey(bytes(range(1, 33))), [LocalMasterKey(bytes(range(32)))])
-    ).check()
-
-
-async def test_the_wrong_master_key_is_refused_where_nothing_was_checked_before(store: MemoryStore) -> None:
-    await KeyRing(store.pool, MASTER).derive("checkpoints")
-    with pytest.raises(EncryptionKeyError, match="Nothing was changed"):
-        await KeyRing(store.pool, OTHER).check()
-    assert [row["owner"] for row in await rows(store)] == [":checkpoints"]
 
 
 async def test_a_key_moved_to_another_owner_is_refused(store: MemoryStore) -> None:
@@ -91,11 +75,6 @@ async def test_a_key_moved_to_another_owner_is_refused(store: MemoryStore) -> No
         await conn.execute(moved, tuple(row.values()))
     with pytest.raises(EncryptionKeyError, match="moved from"):
         await KeyRing(store.pool, MASTER).of("bob")
-
-
-async def test_a_derived_key_is_the_same_in_every_process(store: MemoryStore) -> None:
-    one, other = KeyRing(store.pool, MASTER), KeyRing(store.pool, MASTER)
-    assert await one.derive("checkpoints") == await other.derive("checkpoints") != await one.derive("receipts")
 
 
 async def test_a_forgotten_user_has_no_key_and_who_still_has_it_cannot_write_with_it(store: MemoryStore) -> None:
@@ -113,28 +92,6 @@ async def test_a_forgotten_user_has_no_key_and_who_still_has_it_cannot_write_wit
     fresh = await elsewhere.of("ann")
     assert fresh.keyed("x") != stale.keyed("x")
     await needed(store, fresh)
-
-
-@one_server  # the lock is seen here
-async def test_who_writes_while_a_user_is_forgotten_is_told(store: MemoryStore, database_url: str) -> None:
-    """The writer waits for the row of the owner that the other holds, and then sees that the key is gone."""
-    key = await KeyRing(store.pool, MASTER).of("ann")
-    async with await AsyncConnection.connect(database_url) as other:
-        await other.execute("INSERT INTO memory_owners (owner) VALUES ('ann')")
-        await other.execute("DELETE FROM memory_keys WHERE owner = 'ann'")
-        writing = asyncio.create_task(needed(store, key))
-        async with store.pool.connection() as conn:
-            waits = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-            while not await (await conn.execute(waits)).fetchone():
-                assert not writing.done()
-        await other.commit()
-    with pytest.raises(psycopg.Error) as refused:
-        await writing
-    assert refused.value.sqlstate == STALE_KEY
-
-
-def settings_of(url: str, **keys: Any) -> StorageSettings:
-    return StorageSettings(database_url=SecretStr(url), embedding="local", pool_max=2, **keys)
 
 
 async def test_a_database_is_opened_only_with_the_key_that_it_is_encrypted_under(database_url: str) -> None:
@@ -179,3 +136,64 @@ async def test_what_would_keep_memories_in_plain_beside_a_key_is_refused(
     with pytest.raises(StorageError, match="InMemoryStore would keep memories in plain"):
         async with open_agent("assistant", store=InMemoryStore(), checkpointer=InMemorySaver()):
             pass
+
+
+def test_the_command_makes_a_key_tells_of_keys_and_rotates(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("EMBEDDING_MODEL", "local")
+    assert main(["keys", "new"]) == 0
+    key = capsys.readouterr().out.strip()
+    assert main(["keys", "rotate"]) == 2
+    assert "No master key is set" in capsys.readouterr().err
+
+    async def make() -> str:
+        settings = StorageSettings(database_url=SecretStr(database_url), encryption_key=SecretStr(key))
+        async with open_storage(settings) as storage:
+            assert storage.store.keys is not None
+            await storage.store.keys.of("ann")
+            return storage.store.keys.master.id
+
+    made = asyncio.run(make())
+    monkeypatch.setenv("MEMORY_ENCRYPTION_KEY", NEW.hex())
+    assert main(["keys", "status"]) == 2
+    assert f"master key '{made}'" in capsys.readouterr().err
+    monkeypatch.setenv("MEMORY_ENCRYPTION_KEY_FORMER", key)
+    assert main(["keys", "rotate"]) == 0
+    # that of the user, that of the threads, and one that tells the right master key from a wrong one
+    assert capsys.readouterr().out.startswith("3 data keys are wrapped anew by the master key")
+    monkeypatch.delenv("MEMORY_ENCRYPTION_KEY_FORMER")
+    assert main(["keys", "status"]) == 0
+    name = MasterKey(LocalMasterKey(NEW)).id
+    expected = {"master_key": name, "in_use": 1, "former": 0, "wrapped_by": {name: 1}}
+    assert json.loads(capsys.readouterr().out) == expected
+
+
+def test_the_command_seals_what_is_in_plain_and_gives_new_data_keys(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("EMBEDDING_MODEL", "local")
+
+    async def facts(*new: str) -> list[str]:
+        async with open_memory() as memory:
+            if new:
+                await memory.semantic.add(list(new), user_id="ann", session_id="monday", agent_id="assistant")
+            return [fact.payload["text"] for fact in await memory.semantic.search("What do I like?", user_id="ann")]
+
+    before = asyncio.run(facts("I like tea", "I have a red car", "I like my cat"))
+    monkeypatch.setenv("MEMORY_ENCRYPTION_KEY", NEW.hex())
+    assert asyncio.run(facts()) == before
+    assert main(["keys", "seal"]) == 0
+    told = capsys.readouterr().out
+    assert "VACUUM FULL" in told
+    assert "and 0 with another data key" in told
+    assert asyncio.run(facts()) == before
+    assert main(["keys", "rotate", "--data-keys"]) == 0
+    told = capsys.readouterr().out
+    assert "1 owner has a new data key" in told
+    assert "0 records that were in plain are sealed, and 0 with" not in told
+    assert asyncio.run(facts()) == before
+    assert main(["keys", "seal"]) == 0
+    assert "0 records that were in plain are sealed, and 0 with" in capsys.readouterr().out
