@@ -11,7 +11,6 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import HumanMessage, SystemMessage
-from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
@@ -21,11 +20,9 @@ from react_mem.memory import open_memory
 from react_mem.memory.adapters import MemoryMiddleware, blocking
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import thread, weather
-from tests.support.databases import open_memory_store
 from tests.support.scripted_model import ScriptedModel, calls
 
 INLINE = {"extraction": {"mode": "inline"}}
@@ -64,16 +61,20 @@ def agent(model: ScriptedModel, store: Any, *, tools: Any = (), middleware: Any 
     )
 
 
-@pytest.fixture(params=["ainvoke", "invoke", "invoke in a thread"])
+every_way = pytest.mark.parametrize("ask", ["ainvoke", "invoke", "invoke in a thread"], indirect=True)
+
+
+@pytest.fixture
 def ask(request: pytest.FixtureRequest) -> Ask:
-    """Ask an agent in each way that a program may."""
+    """Ask an agent in one of the ways that a program may."""
+    how = getattr(request, "param", "ainvoke")
 
     async def ask(graph: Graph, text: str, name: str = "1", user: str = "ann") -> dict[str, Any]:
         asked = {"messages": [("user", text)]}, thread(name)
         context = {"user_id": user}
-        if request.param == "ainvoke":
+        if how == "ainvoke":
             return await graph.ainvoke(*asked, context=context)
-        if request.param == "invoke":
+        if how == "invoke":
             return dict(graph.invoke(*asked, context=context))
         return dict(await asyncio.to_thread(graph.invoke, *asked, context=context))
 
@@ -91,6 +92,7 @@ async def messages_of(store: Any, user: str = "ann") -> list[tuple[int, str, str
     return sorted((i.payload["turn"], i.payload["role"], i.payload["text"]) for i in found if i.source == "message")
 
 
+@every_way
 async def test_what_one_conversation_said_is_in_the_prompt_of_the_next(ask: Ask) -> None:
     model, store = ScriptedModel(script=["noted", "it is Mimi"]), memory_store()
     graph = agent(model, store)
@@ -113,6 +115,7 @@ async def test_another_user_gets_nothing_of_it(ask: Ask) -> None:
     assert await messages_of(store, "bob") == [(0, "user", "What is my cat called?"), (1, "assistant", "no idea")]
 
 
+@every_way
 async def test_a_failing_store_fails_no_turn(ask: Ask) -> None:
     store = BrokenStore()
     model = ScriptedModel(script=["hello", "hello again"])
@@ -151,31 +154,6 @@ async def test_a_long_thread_keeps_its_latest_turns_and_recalls_the_rest(ask: As
     await ask(graph, "What is my cat called?")
     assert [m.text for m in model.prompts[3][1:]] == ["The sea is blue.", "ok", "What is my cat called?"]
     assert "My cat is called Mimi." in system(model, 3)
-
-
-async def test_it_remembers_across_a_restart(database_url: str, words: EmbeddingModel) -> None:
-    context, saver = {"user_id": "ann"}, InMemorySaver()
-    async with open_memory_store(database_url, words) as store:
-        graph = agent(ScriptedModel(script=["noted"]), store, checkpointer=saver)
-        await graph.ainvoke({"messages": [("user", "My cat is called Mimi.")]}, thread(), context=context)
-    async with open_memory_store(database_url, words) as store:
-        model = ScriptedModel(script=["Mimi", "I said so"])
-        graph = agent(model, store, checkpointer=saver)
-        await graph.ainvoke({"messages": [("user", "What is my cat called?")]}, thread("2"), context=context)
-        assert "My cat is called Mimi." in system(model, 0)
-        # the thread goes on where it was
-        await graph.ainvoke({"messages": [("user", "Say it again.")]}, thread(), context=context)
-        assert [text for turn, _, text in await messages_of(store) if turn >= 2] == ["Say it again.", "I said so"]
-
-
-async def test_an_async_store_is_used_on_its_own_loop(memory_store: MemoryStore) -> None:
-    model = ScriptedModel(script=["noted", "Mimi"])
-    graph = agent(model, memory_store)
-    context = {"user_id": "ann"}
-    for text, name in (("My cat is called Mimi.", "1"), ("What is my cat called?", "2")):
-        asked = {"messages": [("user", text)]}
-        await asyncio.to_thread(graph.invoke, asked, thread(name), context=context)
-    assert "My cat is called Mimi." in system(model, 1)
 
 
 async def test_on_the_loop_of_the_store_a_sync_call_answers_and_says_what_to_do(
@@ -228,14 +206,6 @@ async def test_it_streams_tokens_as_create_agent_does_and_nothing_of_its_own_mod
     assert next((event["operation"], event["status"]) for event in told) == ("retrieve", "ok")
 
 
-async def test_of_several_small_models_the_next_is_asked_where_one_fails() -> None:
-    down, up = ScriptedModel(script=[ConnectionError("down")]), ScriptedModel(script=["nothing to keep"])
-    graph = agent(ScriptedModel(script=["noted"]), memory_store(), memory={"small_model": [down, up]})
-    await graph.ainvoke({"messages": [("user", "I live in Hue.")]}, thread(), context={"user_id": "ann"})
-    assert down.prompts
-    assert up.prompts
-
-
 async def test_structured_output_stays_as_it_is(ask: Ask) -> None:
     class Cat(BaseModel):
         """A cat."""
@@ -272,21 +242,6 @@ async def test_the_user_may_be_named_in_any_form_of_context() -> None:
     assert len([text for _, role, text in await messages_of(store) if role == "user"]) == 3
 
 
-async def test_the_model_cannot_say_whose_memory_it_is() -> None:
-    @tool
-    def whoami(user_id: str) -> str:
-        """Tell who the user is."""
-        return user_id
-
-    store = memory_store()
-    model = ScriptedModel(script=[calls(("whoami", {"user_id": "bob"})), "hello bob"])
-    await agent(model, store, tools=[whoami]).ainvoke(
-        {"messages": [("user", "hi")]}, thread(), context={"user_id": "ann"}
-    )
-    assert await store.asearch(("memory", "bob")) == []
-    assert len(await messages_of(store)) == 2
-
-
 async def test_without_a_user_memory_is_off_and_says_so() -> None:
     store = memory_store()
     stream = agent(ScriptedModel(script=["hello"]), store).astream(
@@ -308,14 +263,6 @@ async def test_the_model_is_told_that_memory_is_off_and_only_then(ask: Ask) -> N
     assert model.prompts[0][0].text.startswith("You help.")
 
 
-async def test_a_failing_store_is_not_memory_that_is_off(ask: Ask) -> None:
-    model, store = ScriptedModel(script=["ok"]), BrokenStore()
-    await ask(agent(model, store), "I am allergic to peanuts.")
-    assert "Memory is off" not in model.prompts[0][0].text
-    # its worker goes on for a while, and is told of the work of other tests too
-    store.broken = False
-
-
 async def test_the_event_names_the_development_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGSMITH_LANGGRAPH_API_VARIANT", "local_dev")
     monkeypatch.setenv("LANGGRAPH_API_URL", "http://127.0.0.1:2024")
@@ -329,12 +276,6 @@ async def test_the_event_names_the_development_user(monkeypatch: pytest.MonkeyPa
         stream = graph.astream({"messages": [("user", "hi")]}, config, context=context, stream_mode="custom")
         told += [event.get("development_user") async for event in stream if event["operation"] == "retrieve"]
     assert told == ["dev", None]
-
-
-async def test_its_state_is_in_neither_the_input_nor_the_output() -> None:
-    graph = agent(ScriptedModel(script=["hello"]), memory_store())
-    for schema in (graph.get_input_jsonschema(), graph.get_output_jsonschema()):
-        assert not [name for name in schema["properties"] if name.startswith("memory_")]
 
 
 async def test_a_thread_that_other_middleware_sums_up_is_remembered_as_it_was_said() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from react_mem.agents.models import ModelFailure
-from react_mem.agents.resolve import FIRST_REST, LONGEST_REST, SLOW_SECONDS, ModelHealth
+from react_mem.agents.resolve import FIRST_REST, LONGEST_REST, ModelHealth
 
 DOWN = ModelFailure("server", "It failed.")
 NAME = "openai:gpt"
@@ -44,26 +44,12 @@ def test_one_quick_failure_is_no_outage_and_two_in_a_row_are(health: ModelHealth
     assert not health.admits(NAME)
 
 
-def test_a_slow_failure_is_enough(health: ModelHealth) -> None:
-    fail(health, seconds=SLOW_SECONDS)
-    assert not health.admits(NAME)
-    assert health.last_failure(NAME) == DOWN
-
-
 def test_after_its_rest_one_call_tries_and_an_answer_ends_it(health: ModelHealth, clock: Clock) -> None:
     fail(health, 2)
     clock.now += FIRST_REST
     assert [health.admits(NAME) for _ in range(3)] == [True, False, False]
     assert health.answered(NAME)
     assert health.admits(NAME)
-    assert health.admits(NAME)
-
-
-def test_a_trial_that_is_never_heard_of_leaves_room_for_another(health: ModelHealth, clock: Clock) -> None:
-    fail(health, 2)
-    clock.now += FIRST_REST
-    assert health.admits(NAME)
-    clock.now += FIRST_REST
     assert health.admits(NAME)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
 from react_mem.errors import ModelConfigError
 
@@ -37,12 +36,6 @@ def test_what_stands_in_is_the_models_and_then_the_quotes() -> None:
     assert agent.quotes is not None
 
 
-def test_a_model_does_not_stand_in_for_itself() -> None:
-    agent = resolve("openai:first", "openai:first", "openai:second")
-    assert [model.name for model in agent.fallback] == ["openai:second"]
-    assert agent.quotes is None
-
-
 def test_nothing_stands_in_for_the_model_that_cannot_fail() -> None:
     agent = resolve("extractive", "openai:second", "extractive")
     assert (agent.fallback, agent.quotes) == ((), None)
@@ -51,9 +44,3 @@ def test_nothing_stands_in_for_the_model_that_cannot_fail() -> None:
 def test_a_stand_in_that_cannot_be_loaded_is_found_at_the_start() -> None:
     with pytest.raises(ModelConfigError, match=r"anthropic:claude.*ANTHROPIC_API_KEY is not set"):
         resolve("openai:first", "anthropic:claude")
-
-
-def test_summaries_have_a_model_of_their_own_where_one_is_named() -> None:
-    assert isinstance(resolve("openai:first", summary_model="extractive").summary_model, ExtractiveChatModel)
-    agent = resolve("openai:first")
-    assert agent.summary_model is agent.small_model

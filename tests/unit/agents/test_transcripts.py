@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from react_mem.integrations.coding_hooks import transcripts
-from react_mem.integrations.coding_hooks.transcripts import SaidTurn, own_words, read_turns
-from tests.support.coding_agent import answered, said, used
+from react_mem.integrations.coding_hooks.transcripts import SaidTurn, read_turns
+from tests.support.coding_agent import answered, said
 
 
 def line(entry: Any) -> bytes:
@@ -20,20 +20,6 @@ def line(entry: Any) -> bytes:
 
 def told(turns: list[SaidTurn]) -> list[tuple[str, str, bool]]:
     return [(turn.said, turn.answer, turn.used_tools) for turn in turns]
-
-
-def test_a_turn_is_what_was_said_and_what_was_answered_in_the_end(tmp_path: Path) -> None:
-    file = tmp_path / "t.jsonl"
-    blocks = [{"type": "text", "text": "Look at this:"}, {"type": "image", "source": {}}, {"type": "text", "text": "?"}]
-    parts = [answered(text) for text in ("First,", "second.")]
-    for part in parts:
-        part["message"]["id"] = "msg_1"
-    entries = [said(blocks), answered("I will read it."), *used("Read"), *parts, said("And now?"), *used("Bash")]
-    file.write_bytes(b"".join(map(line, entries)))
-    turns, end = read_turns(str(file), None)
-    assert told(turns) == [("Look at this:\n?", "First,\nsecond.", True), ("And now?", "", True)]
-    assert turns[0].said_at == "2026-03-03T20:00:00.000Z"
-    assert end == file.stat().st_size
 
 
 def test_what_grows_is_read_from_where_it_was_read_last_and_never_a_half_line(tmp_path: Path) -> None:
@@ -72,17 +58,3 @@ def test_what_is_no_transcript_tells_nothing(tmp_path: Path) -> None:
         b"\xff\x00\n{\n[]\n7\n" + b"[" * 5_000 + b"\n" + line({"message": {"content": [7, {"type": "x"}]}})
     )
     assert told(read_turns(str(broken), None)[0]) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<command-name>/model</command-name>",
-        "<local-command-stdout>x",
-        "<bash-input>ls",
-        "[Request interrupted by user]",
-    ],
-)
-def test_what_the_coding_agent_writes_is_nobodys_words(text: str) -> None:
-    assert own_words(f"  {text}\n") == ""
-    assert own_words(f"see {text}") == f"see {text}"
