@@ -121,26 +121,16 @@ def test_every_setting_has_a_case_or_is_shown_elsewhere() -> None:
     assert not CASES.keys() & ELSEWHERE.keys()
 
 
-def agent_of(setting: str, *, without: bool = False) -> str:
-    return setting.replace(".", "-") + ("-without" if without else "")
-
-
-def left_out(setting: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an agent has without the setting; a manager it must have."""
-    if setting == "manager":
-        return {**settings, "manager": "react_mem"}
-    first, _, second = setting.partition(".")
-    rest = {name: value for name, value in settings.get(first, {}).items() if name != second} if second else None
-    return {name: value for name, value in settings.items() if name != first} | ({first: rest} if second else {})
+def agent_of(setting: str) -> str:
+    return setting.replace(".", "-")
 
 
 def write_agents(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for setting, one in CASES.items():
-        for settings, without in ((one.settings, False), (left_out(setting, one.settings), True)):
-            me = agent_of(setting, without=without)
-            models = {"chat": "openai:{me}.chat", **settings["models"]}
-            (folder / f"{me}.yaml").write_text(yaml.safe_dump({**settings, "models": models}).replace("{me}", me))
+        me = agent_of(setting)
+        models = {"chat": "openai:{me}.chat", **one.settings["models"]}
+        (folder / f"{me}.yaml").write_text(yaml.safe_dump({**one.settings, "models": models}).replace("{me}", me))
 
 
 def is_for(model: str) -> Callable[[Request], bool]:
@@ -151,9 +141,7 @@ def play(model: OpenAIServer) -> None:
     """Have each case's models say what it scripts, and all others "ok"."""
     for setting, one in CASES.items():
         for name, replies in one.replies.items():
-            for without in (False, True):
-                wanted = f"{agent_of(setting, without=without)}.{name}"
-                model.add(*replies, when=is_for(wanted))
+            model.add(*replies, when=is_for(f"{agent_of(setting)}.{name}"))
     model.add(OK, repeat=True)
 
 
@@ -218,14 +206,13 @@ def served(database_server: str, tmp_path_factory: pytest.TempPathFactory) -> It
             yield ask
 
 
-@pytest.mark.parametrize("setting", CASES)
-@pytest.mark.parametrize("where", ["in_python", "served"])
+@pytest.mark.parametrize(
+    ("where", "setting"),
+    [
+        *(("in_python", setting) for setting in CASES),
+        *(("served", setting) for setting in ("models.small", "models.fallback", "switching.always", "system_prompt")),
+    ],
+)
 def test_what_is_configured_is_what_runs(where: str, setting: str, request: pytest.FixtureRequest) -> None:
     seen = request.getfixturevalue(where)(agent_of(setting))
     assert CASES[setting].shows(seen), [(one.body["model"], one.tools, one.text[:300]) for one in seen]
-
-
-# without it a model that hangs is waited for a minute
-@pytest.mark.parametrize("setting", sorted(CASES.keys() - {"models.fallback_after"}))
-def test_without_the_setting_it_does_not_show(setting: str, in_python: Ask) -> None:
-    assert not CASES[setting].shows(in_python(agent_of(setting, without=True)))

@@ -145,12 +145,6 @@ def test_the_base_is_of_one_version_the_user_is_not_root_and_nothing_is_secret()
     assert not re.search(r"KEY|TOKEN|PASSWORD|SECRET|DATABASE", settings)
 
 
-def test_its_python_is_one_that_the_lock_is_for(container: Container) -> None:
-    [version] = {re.findall(r"python:(3\.\d+)", rest)[0] for name, rest in LINES if name == "FROM"}
-    classifiers = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f"Python :: {version}" in classifiers
-
-
 def test_what_it_downloads_is_pinned(container: Container) -> None:
     locked, tool = container.downloads
     assert "--require-hashes --no-deps -r requirements.lock" in locked

@@ -6,24 +6,17 @@ client: where that is not installed, it is skipped.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CallToolResult
 
 from react_mem.graphs.mcp_route import PATH
-from tests.support.databases import held_writes
 from tests.support.dev_server import ROOT, DevServer, database_for_a_server, dev_server
 from tests.support.own_environments import NODE, node_version, npm, python_with
 from tests.support.people import GUARDED, token_of
@@ -135,49 +128,3 @@ def test_the_inspector_finds_what_there_is_and_nothing_to_complain_of(
     assert [one["name"] for one in inspect("prompts/list")["prompts"]] == ["context"]
     prompt = inspect("prompts/get", "--prompt-name", "context", "--prompt-args", "message=What is my cat called?")
     assert "My cat is called Mimi." in prompt["messages"][0]["content"]["text"]
-
-
-@asynccontextmanager
-async def client_of(server: DevServer, user: str) -> AsyncIterator[Client]:
-    """Connect the library of today, with a user's token."""
-    headers = {"authorization": f"Bearer {token_of(user)}"}
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=60) as http,
-        Client(streamable_http_client(f"{server.url}{PATH}", http_client=http)) as client,
-    ):
-        yield client
-
-
-async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    answer = await client.call_tool(tool, arguments)
-    assert isinstance(answer, CallToolResult)
-    assert not answer.is_error, answer.content
-    return answer.structured_content or {}
-
-
-async def killed_in_a_call(server: DevServer, before: dict[str, str], within: dict[str, str]) -> None:
-    """Remember something, and kill the server while it stores something else."""
-    async with client_of(server, "killed") as client:
-        assert (await call(client, "remember", **before))["outcome"] == "stored"
-        async with held_writes(server.database_url) as waited:
-            writing = asyncio.gather(client.call_tool("remember", within), return_exceptions=True)
-            await asyncio.wait_for(waited(), 60)
-            await asyncio.to_thread(server.kill)
-            await writing
-
-
-async def test_a_server_that_is_killed_while_it_writes_loses_nothing_and_stores_nothing_twice(
-    server: DevServer,
-) -> None:
-    cat, dog = ({"text": text, "said": f"{text}."} for text in ("My cat is called Mimi", "My dog is called Rex"))
-    with pytest.raises(ExceptionGroup) as lost:
-        await killed_in_a_call(server, cat, dog)
-    assert lost.group_contains(httpx2.RemoteProtocolError)
-    await asyncio.to_thread(server.start)
-    async with client_of(server, "killed") as client:
-        # the client was told nothing, and says it again
-        assert (await call(client, "remember", **dog))["outcome"] in ("stored", "known")
-        for fact in (cat, dog):
-            assert (await call(client, "remember", **fact))["outcome"] == "known"
-        found = (await call(client, "recall", query="What are my pets called?"))["memories"]
-        assert sorted(one["text"] for one in found) == ["My cat is called Mimi.", "My dog is called Rex."]
