@@ -88,7 +88,7 @@ def test_its_variables_are_ones_that_are_read(project: Path) -> None:
         ("x" * 65, "at most 64"),
         ("a\n", "begins with a letter"),
         *((name, "could not be called") for name in ("class", "agents", "DIST")),
-        *((name, "is installed") for name in ("json", "yaml", "react-mem")),
+        *((name, "is installed") for name in ("json", "yaml", "react-mem", "pyyaml")),
     ],
 )
 def test_a_name_that_cannot_be_used_is_refused(name: str, why: str, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -44,12 +44,14 @@ WORDS = st.lists(
 TEXTS = WORDS.map("".join) | WORDS.map(" ".join) | st.text(max_size=80)
 
 
+@settings(max_examples=40)
 @given(TEXTS, st.lists(st.integers(0, 300), max_size=20))
 @example("a" * 33 + "b" * 60 + " c", list(range(100)))
 def test_a_column_looks_the_same_however_it_is_streamed(text: str, places: list[int]) -> None:
     assert drawn(text, places, terminal=False) == drawn(text, None, terminal=False)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(["a", "trời", "nắng", "x" * 35, "日本語"]), max_size=25))
 def test_wrapping_loses_nothing(words: list[str]) -> None:
     assert "".join("".join(drawn(" ".join(words), None, terminal=True)).split()) == "".join(words)

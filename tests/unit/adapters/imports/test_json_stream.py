@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from react_mem.integrations.importers import import_files
@@ -25,6 +25,7 @@ def elements(text: str | bytes) -> list[tuple[str, int, Any]]:
     return [element[:3] for element in json_elements(io.BytesIO(data), "export.json")]
 
 
+@settings(max_examples=40)
 @given(values=st.lists(VALUES, max_size=8), indent=st.sampled_from([None, 1]), piece=st.integers(1, 40))
 def test_an_array_is_read_as_it_is_in_pieces_of_any_size(values: list[Any], indent: int | None, piece: int) -> None:
     text = json.dumps(values, ensure_ascii=False, indent=indent)
