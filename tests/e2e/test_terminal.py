@@ -253,8 +253,8 @@ def test_a_conversation_at_a_terminal(scripted: Environment, openai_server: Open
     learn(openai_server, "hike")
     (tmp_path / "slow_tools.py").write_text(SLOW_TOOL)
     agent = tmp_path / "fetcher.yaml"
-    settings = "tools: [slow_tools:fetch]\nmemory: {extraction: {mode: background, debounce: 0}}\n"
-    agent.write_text(f"manager: react_mem\n{settings}")
+    memory = "{extraction: {mode: background, debounce: 0}, summaries: {enabled: false}}"
+    agent.write_text(f"manager: react_mem\ntools: [slow_tools:fetch]\nmemory: {memory}\n")
     never, asked = threading.Event(), threading.Event()
 
     def slow(_: Request) -> Reply:

@@ -8,7 +8,6 @@ import pytest
 from langchain_core.language_models import BaseChatModel, FakeListChatModel
 
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import ToolConfigError
 from react_mem.memory.llm.budget import Capabilities
@@ -19,14 +18,6 @@ class Parrot(ScriptedModel):
     """A model of somebody else's that follows no instructions either."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(follows_instructions=False)
-
-
-@pytest.mark.parametrize("quoting", [ExtractiveChatModel(), Parrot(script=[])])
-def test_behind_the_scenes_nobody_is_asked_who_follows_no_instructions(quoting: BaseChatModel) -> None:
-    config = AgentConfig(name="tester", manager="react_mem")
-    assert resolve_agent(config, model=quoting).with_stand_ins(quoting) == ()
-    model = ScriptedModel(script=[])
-    assert resolve_agent(config, model=model).with_stand_ins(model) == (model,)
 
 
 def test_what_only_quotes_gets_the_tools_by_which_it_minds_its_memory() -> None:

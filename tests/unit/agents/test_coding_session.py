@@ -27,7 +27,7 @@ from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.context import count_tokens
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.turns import AgentMemory, Identity, TurnMemory
-from tests.support.coding_agent import answered, said, used
+from tests.support.coding_agent import answered, said
 
 Session = Callable[[], CodingSession]
 
@@ -144,28 +144,6 @@ async def test_whatever_fails_and_however_late_everything_is_stored_once(
     agent.tell("SessionEnd")
     await agent.work_off()
     assert Counter(await stored(memory_store)) == expected
-
-
-async def test_an_answer_that_is_worked_off_late_takes_nothing_from_the_next_turn(
-    anew: Callable[[], HookEvents], memory_store: MemoryStore, tmp_path: Path
-) -> None:
-    agent = _Agent(0, anew, tmp_path)
-    agent.tell("SessionStart", source="startup")
-    await agent.work_off()
-    for text, answer in (("My bicycle is green.", "Nice."), ("Please always use tabs.", "Ok tabs.")):
-        for _ in range(2):
-            agent.tell("UserPromptSubmit", prompt=text)
-        write(agent.path, said(text), *(used("Read") if answer == "Nice." else ()), answered(answer))
-        for _ in range(2):
-            agent.tell("Stop", last_assistant_message=answer)
-    await agent.work_off()
-    held = (await MemoryFacade(memory_store).dialog.get_context("ann", "s", 10_000)).messages
-    assert [(one.text, one.origin.value) for one in held] == [
-        ("My bicycle is green.", "user"),
-        ("Nice.", "tool"),
-        ("Please always use tabs.", "user"),
-        ("Ok tabs.", "assistant"),
-    ]
 
 
 async def test_what_another_resident_was_told_and_lost_is_caught_up(

@@ -11,7 +11,6 @@ import pytest
 import react_mem.agents.config
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config, load_agent_config_file
 from react_mem.errors import AgentConfigError
-from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.prompts import load_prompt
 
 SHIPPED = Path(react_mem.agents.config.__file__).parent
@@ -35,13 +34,6 @@ def test_the_shipped_agents_differ_by_the_managers_name_alone() -> None:
     plain = (SHIPPED / "plain.yaml").read_text(encoding="utf-8").splitlines()
     changes = [line for line in difflib.ndiff(assistant, plain) if line[0] in "+-"]
     assert changes == ["- manager: react_mem", "+ manager: react"]
-
-
-def test_a_manager_is_all_a_file_must_name(tmp_path: Path) -> None:
-    config = load_agent_config_file(write(tmp_path, "manager: react"))
-    assert config == AgentConfig(name="mine", manager="react")
-    assert config.memory == MemoryPolicy.model_validate({})
-    assert config.system_prompt == load_prompt("system")
 
 
 def test_a_system_prompt_is_text_or_a_file_in_prompts(tmp_path: Path) -> None:
@@ -154,14 +146,6 @@ def test_broken_yaml_names_the_line_and_the_cause(tmp_path: Path, text: str, lin
     message = refusal(tmp_path, text)
     assert f"line {line}, " in message
     assert cause in message
-
-
-def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
-    with pytest.raises(AgentConfigError, match=r"none\.yaml cannot be read"):
-        load_agent_config_file(tmp_path / "none.yaml")
-    (tmp_path / "latin.yaml").write_bytes(b"manager: caf\xe9")
-    with pytest.raises(AgentConfigError, match=r"latin\.yaml cannot be read"):
-        load_agent_config_file(tmp_path / "latin.yaml")
 
 
 def test_the_users_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

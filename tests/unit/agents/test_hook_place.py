@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from react_mem.integrations.coding_hooks import hook_client
 from react_mem.integrations.coding_hooks.hook_place import HookPlace, is_own, place_of
 from tests.support.coding_agent import CodingAgent
 
@@ -116,9 +115,3 @@ def test_an_answer_that_is_none_stops_nobody(place: HookPlace, agent: CodingAgen
     assert done.stdout in (b"", b"7\n")
     assert done.stderr.startswith(b"react-mem: ")
     assert b"Hue" not in done.stderr
-
-
-def test_what_is_too_long_is_not_read_to_its_end(agent: CodingAgent) -> None:
-    done = agent.run(b" " * (hook_client.MAX_BYTES + 2))
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr == b"react-mem: the event is longer than 32 MB\n"

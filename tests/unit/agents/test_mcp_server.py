@@ -136,29 +136,7 @@ async def test_every_tool_tells_what_it_may_do_and_what_it_answers(connect: Open
         assert tool.description
 
 
-async def test_nobody_says_in_an_argument_whose_memory_it_is(connect: Open) -> None:
-    async with connect() as client:
-        tools = (await client.list_tools()).tools
-        await remember(client, "I live in Hue")
-    assert not any({"user", "user_id", "owner"} & tool.input_schema["properties"].keys() for tool in tools)
-    async with connect("bob") as client:
-        found = await call(client, "recall", query="Where do I live in?", user_id="ann", user="ann")
-    assert found["memories"] == []
-
-
 # --- the tools ---
-
-
-async def test_what_one_client_remembers_another_recalls(connect: Open) -> None:
-    async with connect(mode="legacy") as client:
-        done = await remember(client, "I live in Hue")
-        assert done["outcome"] == "stored"
-        [stored] = done["memories"]
-        assert (stored["text"], stored["origin"], stored["current"]) == ("I live in Hue.", "user", True)
-        assert (await remember(client, "I live in Hue"))["outcome"] == "known"
-    async with connect() as client:
-        [found] = (await call(client, "recall", query="Where do I live in?"))["memories"]
-        assert found["id"] == stored["id"]
 
 
 async def test_a_fact_that_another_replaces_stays_as_history(connect: Open) -> None:
@@ -277,15 +255,11 @@ async def test_the_prompt_brings_what_an_agent_would_have_in_its_own(connect: Op
 
 async def test_what_is_another_users_is_not_found(connect: Open, memory: MemoryFacade) -> None:
     await memory.dialog.append("ann", "monday", "user", "My locker code is 4711.", agent_id="assistant")
-    async with connect("ann") as client:
-        [stored] = (await remember(client, "My locker code is 4711"))["memories"]
+    async with connect("ann", "legacy") as client:
+        await remember(client, "My locker code is 4711")
     async with connect("bob") as client:
-        assert await recalled(client, "What is my locker code?") == []
-        assert "no memory with this id" in await refusal(client, "why", id=stored["id"])
-        asked = {"text": "My locker code is 1", "said": "My locker code is 1."}
-        assert "no memory with this id" in await refusal(client, "correct", id=stored["id"], **asked)
-        said = "Forget my locker code 4711."
-        assert "nothing like it" in await refusal(client, "forget", what=stored["id"], said=said)
+        found = await call(client, "recall", query="What is my locker code?", user_id="ann", user="ann")
+        assert found["memories"] == []
         with pytest.raises(MCPError, match="no such conversation"):
             await client.read_resource("memory://conversations/monday")
         assert (await read(client, "memory://conversations"))["conversations"] == []
@@ -329,13 +303,6 @@ async def test_bad_input_is_told_with_its_cause_and_stores_nothing(
     assert told in refused
     assert not any(part in refused for part in ("pydantic", "https://", "[type=", "Arguments"))
     assert await memory.list_records("ann") == []
-
-
-async def test_the_prompt_refuses_what_it_cannot_take(connect: Open) -> None:
-    async with connect() as client:
-        for message in ("", "  ", MILLION):
-            with pytest.raises(MCPError):
-                await client.get_prompt("context", {"message": message})
 
 
 # --- failures ---

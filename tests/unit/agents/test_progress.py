@@ -65,15 +65,6 @@ def test_what_is_quiet_shows_nothing() -> None:
     assert drawn.getvalue() == ""
 
 
-def test_the_standard_output_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    console, drawn = screen(terminal=True)
-    with Progress("Exporting", "memories", console=console) as progress:
-        progress(1, 2)
-        print("data")  # noqa: T201 - what a command exports
-    assert capsys.readouterr().out == "data\n"
-    assert "data" not in drawn.getvalue()
-
-
 @pytest.mark.parametrize(
     ("counts", "far"),
     [

@@ -51,12 +51,6 @@ def test_a_column_looks_the_same_however_it_is_streamed(text: str, places: list[
     assert drawn(text, places, terminal=False) == drawn(text, None, terminal=False)
 
 
-@settings(max_examples=30)
-@given(st.lists(st.sampled_from(["a", "trời", "nắng", "x" * 35, "日本語"]), max_size=25))
-def test_wrapping_loses_nothing(words: list[str]) -> None:
-    assert "".join("".join(drawn(" ".join(words), None, terminal=True)).split()) == "".join(words)
-
-
 def test_nothing_that_is_said_moves_the_cursor_or_breaks_the_output() -> None:
     [line] = drawn("a\x1b[2Jb\x07\x00c\rd\x9b1m\ud83de\tf", None, terminal=True)
     assert line == "a[2Jbcd1me    f"
@@ -155,11 +149,6 @@ THOUGHT = {"type": "thought", "text": "let me look"}
 )  # fmt: skip
 def test_a_chat_shows_every_text_once(parts: list[Any], expected: str) -> None:
     assert chat(*parts) == expected
-
-
-def test_memory_that_fails_is_told_in_a_chat_too() -> None:
-    degraded = {**RETRIEVED, "status": "degraded", "items": [], "message": "Memory could not be reached"}
-    assert chat(degraded, answer("Sunny.")) == "memory  Memory could not be reached\nagent   Sunny.\n"
 
 
 SUGGESTION = {"type": "suggestion", "tool": "pay_bill", "text": "Pay a bill.", "after": "find_bill", "times": 2}

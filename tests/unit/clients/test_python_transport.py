@@ -69,15 +69,6 @@ async def test_what_is_not_given_is_left_to_the_server() -> None:
     ]
 
 
-async def test_a_list_is_asked_for_with_each_of_several_words() -> None:
-    def serve(request: httpx.Request) -> httpx.Response:
-        assert request.url.params.multi_items() == [("kind", "fact"), ("kind", "a&b"), ("limit", "2")]
-        assert request.headers["if-none-match"] == '"r-1"'
-        return httpx.Response(304)
-
-    assert await client(serve).list_memories(kind=["fact", "a&b"], limit=2, if_none_match='"r-1"') is None
-
-
 @pytest.mark.parametrize(("given", "sent"), [('"r1"', '"r1"'), ("r1", '"r1"'), ("*", "*"), (None, None)], ids=str)
 async def test_a_revision_is_sent_as_an_etag(given: str | None, sent: str | None) -> None:
     def serve(request: httpx.Request) -> httpx.Response:
@@ -132,15 +123,6 @@ async def test_an_answer_that_is_none_of_the_servers_is_an_error(answer: dict[st
     assert caught.value.status == answer["status_code"]
 
 
-async def test_a_newer_server_may_say_more() -> None:
-    item = {**answers.MEMORY, "scope": "a new scope", "new": True}
-    memory = client(lambda request: httpx.Response(200, json=item, headers={"etag": '"r1"'}))
-    corrected = await memory.correct_memory("m", "I live in Hue.")
-    assert (corrected.scope, corrected.etag) == ("a new scope", '"r1"')
-    assert corrected.created_at == datetime(2026, 11, 22, 9, tzinfo=UTC)
-    assert "new" not in corrected.model_dump()
-
-
 async def test_events_are_read_without_the_comments() -> None:
     sent = (
         'retry: 3000\n\nid: a\nevent: revision\ndata: {"revision": "a"}\n\n: still here\n\n'
@@ -181,14 +163,3 @@ async def test_a_server_may_be_named_with_its_routes(ending: str) -> None:
 def test_a_server_without_a_scheme_is_refused_at_once(url: str) -> None:
     with pytest.raises(ValueError, match="begins with http://"):
         MemoryClient(url)
-
-
-async def test_a_client_closes_what_it_opened_alone() -> None:
-    theirs = httpx.AsyncClient()
-    async with MemoryClient("http://127.0.0.1:1", http=theirs):
-        pass
-    assert not theirs.is_closed
-    await theirs.aclose()
-    async with MemoryClient("http://127.0.0.1:1") as memory:
-        own = memory._http
-    assert own.is_closed

@@ -153,22 +153,6 @@ async def test_a_dry_run_counts_the_same_and_writes_nothing(memory: MemoryFacade
     ]
 
 
-async def test_owners_are_kept_mapped_or_one_and_nobody_else_is_touched(memory: MemoryFacade) -> None:
-    source = Told(fact("1", "Ann's", owner="ann"), fact("2", "Bob's", owner="bob"), fact("3", "Nobody's"))
-    with pytest.raises(ValueError, match=r"2 owners \('ann', 'bob'\).*react-mem import --map NAME=USER"):
-        await import_from(memory, source, ImportOwners(user="eve"))
-    assert await all_items(memory.store) == []
-    mapped = await import_from(memory, source, ImportOwners(mapped={"bob": "eve", "": "dan"}))
-    assert mapped.added == {"eve": 1, "dan": 1}
-    assert mapped.skipped == {"belongs to nobody who was named": 1}
-    kept = await import_from(memory, source, ImportOwners(nobodys="eve"))
-    assert kept.added == {"ann": 1, "bob": 1, "eve": 1}
-    one = await import_from(memory, Told(fact("1", "Ann's", owner="ann")), ImportOwners(user="kim"))
-    assert one.added == {"kim": 1}
-    bad = await import_from(memory, Told(fact("1", "x", owner="a\nb"), fact("2", "x", owner="y" * 600)), ImportOwners())
-    assert bad.skipped == {"names an owner who is not 1 to 512 printable characters": 2}
-
-
 async def test_whose_it_becomes_is_said_where_it_is_of_no_person_and_by_either_name(memory: MemoryFacade) -> None:
     bots = Told(fact("1", "Likes tea", owner="agent bot", is_persons=False), fact("2", "Nobody's"))
     with pytest.raises(ValueError, match=r"of no user, but of 'agent bot': say whose .*--map NAME=USER"):
@@ -486,12 +470,3 @@ async def test_two_texts_of_one_id_come_to_the_same_each_time(memory: MemoryFaca
         assert (again.added["ann"], again.updated["ann"], again.known["ann"]) == (0, 0, 1)
         assert [*again.skipped.values()] == [1]
         assert await all_items(memory.store) == before
-
-
-async def test_a_text_without_a_date_that_changes_and_changes_back_is_updated_once_each(memory: MemoryFacade) -> None:
-    said: dict[str, Any] = {"kind": "document", "at": None}
-    for text, updated in (("One", 0), ("Two", 1), ("Two", 0), ("One", 1), ("One", 0)):
-        outcome = await import_from(memory, Told(fact("1", text, **said)), ANN)
-        assert (outcome.updated["ann"], outcome.skipped) == (updated, {})
-        [held] = await everything(memory.store, "ann")
-        assert held.value["text"] == text

@@ -98,20 +98,6 @@ async def test_a_file_outlives_its_conversation_and_is_its_users(ask: Ask, store
     assert (file.payload["origin"], file.payload["session_id"]) == ("assistant", "1")
 
 
-async def test_a_file_teaches_nothing_about_the_user(store: Any) -> None:
-    content = "I live in Paris. My cat is called Tom.\n"
-    model = ScriptedModel(script=[calls(("write_file", {"file_path": "/a.md", "content": content})), "done"])
-    graph = agent(model, store, middleware=[MemoryMiddleware(policy=INLINE)])
-    await graph.ainvoke(
-        {"messages": [("user", "I live in Hue.")]},
-        {"configurable": {"thread_id": "1"}},
-        context={"user_id": "ann"},
-    )
-    memory = MemoryFacade(store)
-    facts = [one.payload["text"] for one in await memory.list_records("ann", [MemoryScope.SEMANTIC])]
-    assert facts == ["I live in Hue."]
-
-
 @every_way
 async def test_a_failing_store_fails_no_turn(ask: Ask) -> None:
     class Broken(InMemoryStore):
@@ -235,19 +221,6 @@ async def test_the_search_finds_what_the_user_may_read_and_shows_it_as_data(ask:
     assert "secret" not in found
     assert "eight" not in found
     assert any("what to look for" in one for one in await ask(graph, "And now?", thread="2"))
-
-
-async def test_a_route_hides_what_lies_below_it(store: Any) -> None:
-    files = MemoryFilesBackend(store=store, user_id="ann")
-    await files.awrite("/scratch/trip.md", "The ferry leaves at nine.")
-    backend = CompositeBackend(default=MemoryFilesBackend(), routes={"/scratch/": StateBackend()})
-    model = ScriptedModel(script=[calls(("search_files", {"query": "ferry leaves"})), "no idea"])
-    graph = agent(model, store, backend, middleware=[FileSearchMiddleware(backend)])
-    config = {"configurable": {"thread_id": "1", "user_id": "ann"}}
-    result = await graph.ainvoke({"messages": [("user", "When?")]}, config)
-    assert [message.text for message in result["messages"] if message.type == "tool"] == [
-        "No file says anything like it."
-    ]
 
 
 async def test_what_a_subagent_is_told_are_not_the_users_words(ask: Ask, store: Any) -> None:

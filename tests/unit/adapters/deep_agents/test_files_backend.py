@@ -81,18 +81,6 @@ async def test_what_is_written_is_read(call: Call) -> None:
     assert (read.file_data["encoding"], read.start_line, read.end_line, read.total_lines) == ("utf-8", 1, 4, 4)
 
 
-async def test_a_file_that_is_not_there_is_said_to_be_missing(call: Call) -> None:
-    for answer in (
-        await call("read", "/none.md"),
-        await call("edit", "/none.md", "a", "b"),
-        await call("delete", "/none.md"),
-    ):
-        assert "'/none.md' not found" in answer.error
-    [one] = await call("download_files", ["/none.md"])
-    assert (one.error, one.content) == ("file_not_found", None)
-    assert (await call("ls", "/none")).entries == []
-
-
 async def test_edits_are_exact(call: Call) -> None:
     await call("write", "/notes.md", "tea, tea and rice")
     assert "2 times" in (await call("edit", "/notes.md", "tea", "milk")).error
@@ -197,15 +185,6 @@ async def test_what_is_no_path_of_a_file_is_refused(
     assert await MemoryFacade(store).list_records("ann") == []
 
 
-@pytest.mark.parametrize("path", ["/Tr\u1ea7n/s\u1ed5 tay \U0001f375.md", "/100%_sure.md", "/a*b?[c].md"])
-async def test_any_other_name_is_its_own(call: Call, path: str) -> None:
-    await call("write", path, "tea")
-    await call("write", path + "x", "rice")
-    assert (await call("read", path)).file_data["content"] == "tea"
-    assert (await call("delete", path)).error is None
-    assert (await call("read", path + "x")).file_data["content"] == "rice"
-
-
 @pytest.mark.parametrize(("text", "why"), [("a\x00b", "NUL"), ("\ud800", "surrogate"), ("x" * 6_000_000, "5,242,880")])
 async def test_a_text_that_cannot_be_kept_changes_nothing(backend: MemoryFilesBackend, text: str, why: str) -> None:
     await backend.awrite("/a.md", "tea")
@@ -239,15 +218,6 @@ async def test_a_folder_is_a_place_of_its_own(call: Call, store: Any, backend: M
     assert (await call("write", "/../other.md", "x", on=research)).error
     await call("delete", "/", on=research)
     assert paths((await call("ls", "/")).entries) == ["/other.md"]
-
-
-async def test_edits_at_once_are_all_there(backend: MemoryFilesBackend) -> None:
-    await backend.awrite("/list.md", "".join(f"[ ] {n:02}\n" for n in range(20)))
-    done = await asyncio.gather(*(backend.aedit("/list.md", f"[ ] {n:02}", f"[x] {n:02}") for n in range(20)))
-    assert [one.error for one in done] == [None] * 20
-    read = await backend.aread("/list.md")
-    assert read.file_data is not None
-    assert read.file_data["content"].count("[x]") == 20
 
 
 async def test_nobodys_files_are_nowhere(store: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import zipfile
@@ -38,13 +37,6 @@ def test_an_archive_a_folder_and_a_file_give_the_same(tmp_path: Path) -> None:
     in_file(tmp_path / "folder", b"<html>", "chat.html")
     assert parts(tmp_path / "folder") == {"conversations.json": b"[1]"}
     assert parts(in_file(tmp_path, b"[1]", "any name")) == {"any name": b"[1]"}
-
-
-def test_it_can_be_read_again_from_the_standard_input_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"[1]")))
-    file = ImportFile("-")
-    for _ in range(2):
-        assert [stream.read() for _, stream in file.parts(JSON)] == [b"[1]"]
 
 
 def test_a_link_in_a_folder_leads_nowhere(tmp_path: Path) -> None:

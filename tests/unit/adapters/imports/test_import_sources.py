@@ -14,7 +14,7 @@ from react_mem.integrations.importers.as_records import ForeignEntry
 from react_mem.integrations.importers.chat_exports import chatgpt_entries, claude_entries
 from react_mem.integrations.importers.import_memories import LangGraphItems
 from react_mem.integrations.importers.memory_files import jsonl_entries, markdown_entries, mem0_entries, zep_entries
-from tests.unit.adapters.imports.reading import Source, in_file, read
+from tests.unit.adapters.imports.reading import in_file, read
 
 MARCH = datetime(2026, 3, 3, 20, tzinfo=UTC)
 APRIL = datetime(2026, 4, 1, tzinfo=UTC)
@@ -48,18 +48,6 @@ def test_mem0_in_each_of_its_forms(form: str, tmp_path: Path) -> None:
     assert (first.id, first.text, first.owner, first.at) == ("4d1b", "Sống ở Huế", "ann", MARCH)
     assert first.notes == {"categories": ["places"], "metadata": {"source": "chat"}}
     assert [(entry.text, entry.owner) for entry in rest] == ([] if form == "line" else [("喜欢喝茶 🍵", "bob")])
-
-
-def test_of_mem0_what_makes_no_memory_is_named_with_its_line(tmp_path: Path) -> None:
-    values = [mem0(memory=""), mem0(id=""), "text", mem0(created_at="soon"), mem0(created_at="9999-01-01T00:00:00Z")]
-    file = in_file(tmp_path, "[\n" + ",\n".join(json.dumps(value) for value in values) + "\n]")
-    entries, unusable = read(mem0_entries, file)
-    places = ["line 2, entry 1 (4d1b)", "line 3, entry 2", "line 4, entry 3"]
-    assert [one.place for one in unusable] == [f"export.json, {place}" for place in places]
-    assert {one.reason for one in unusable} == {"has no `id` or no `memory`", "is not a JSON object"}
-    assert [(entry.at, entry.misdated) for entry in entries] == [(None, True), (None, True)]
-    with pytest.raises(ValueError, match="has no memories of Mem0"):
-        read(mem0_entries, in_file(tmp_path, {"detail": "Invalid API key"}))
 
 
 @pytest.mark.parametrize("time", ['"2100-01-01T00:00:00Z"', "4102444800", "NaN"])
@@ -376,22 +364,6 @@ def test_entries_that_anybody_can_write(tmp_path: Path) -> None:
     assert [one.place.split(", ")[1] for one in unusable] == [f"line {n}" for n in range(4, 9)]
     assert unusable[4].reason == "has a `user` that is neither a text nor a number"
     assert "of which nobody knows what it means" in unusable[2].reason
-
-
-@pytest.mark.parametrize(
-    ("source", "odd"),
-    [
-        (mem0_entries, {"id": "a"}),
-        (zep_entries, {"uuid": "a"}),
-        (chatgpt_entries, {"conversation_id": "a"}),
-        (claude_entries, {"uuid": "a"}),
-        (jsonl_entries, {"id": "a", "colour": "red"}),
-    ],
-)
-def test_of_an_array_in_one_line_each_entry_is_named(source: Source, odd: dict[str, Any], tmp_path: Path) -> None:
-    _, unusable = read(source, in_file(tmp_path, [odd, 3, odd], "conversations.json"))
-    names = ["entry 1 (a)", "entry 2", "entry 3 (a)"]
-    assert [one.place for one in unusable] == [f"conversations.json, line 1, {name}" for name in names]
 
 
 def test_items_of_a_list_in_markdown(tmp_path: Path) -> None:
