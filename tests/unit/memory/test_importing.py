@@ -167,27 +167,6 @@ async def test_whose_it_becomes_is_said_where_it_is_of_no_person_and_by_either_n
         assert (await import_from(memory, account, ImportOwners(mapped={name: user}))).added == {user: 1}
 
 
-async def test_history_without_the_memory_that_says_whose_it_is_is_nobodys_until_a_user_is_named(
-    memory: MemoryFacade, tmp_path: Path
-) -> None:
-    file = tmp_path / "history.json"
-    said = {"old_memory": "Works at Hooli", "new_memory": "Works at Globex", "event": "UPDATE", "is_deleted": 0}
-    times = {"created_at": "2023-01-01T00:00:00Z", "updated_at": "2024-05-01T00:00:00Z"}
-    past = {"id": "h1", "memory_id": "mm", **said, **times}
-    file.write_text(json.dumps([past]), encoding="utf-8")
-    mine = ImportOwners(nobodys="kim")
-    for owners in (mine, ImportOwners(mapped={"hank": "hank"})):
-        with pytest.raises(ValueError, match=r"give the memories in the same import, or say whose .* \(--user\)"):
-            await import_memories(memory, "mem0", str(file), owners)
-    assert await all_items(memory.store) == []
-    file.write_text(json.dumps([past, {"id": "x", "memory": "Likes tea", "user_id": "hank"}]), encoding="utf-8")
-    outcome = await import_memories(memory, "mem0", str(file), mine)
-    assert (outcome.added, [*outcome.skipped.values()]) == ({"hank": 1}, [1])
-    assert "same import" in next(iter(outcome.skipped))
-    assert (await import_memories(memory, "mem0", str(file), "hank")).added == {"hank": 1}
-    assert not (await facts(memory, "hank"))["Works at Hooli"].current
-
-
 @pytest.mark.parametrize(
     ("system", "other", "content"),
     [

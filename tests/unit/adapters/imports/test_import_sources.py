@@ -50,6 +50,15 @@ def test_mem0_in_each_of_its_forms(form: str, tmp_path: Path) -> None:
     assert [(entry.text, entry.owner) for entry in rest] == ([] if form == "line" else [("喜欢喝茶 🍵", "bob")])
 
 
+def test_mem0_with_the_names_of_its_typescript_library(tmp_path: Path) -> None:
+    one = {"id": "1", "memory": "Likes tea", "userId": "ann", "createdAt": "2026-03-03T20:00:00Z", "updatedAt": None}
+    bots = {"id": "2", "memory": "Likes figs", "agentId": "bot", "createdAt": "TIME"}
+    file = in_file(tmp_path, json.dumps([one, bots]).replace('"TIME"', "NaN"))
+    first, second = read(mem0_entries, file)[0]
+    assert (first.owner, first.at, first.misdated) == ("ann", MARCH, False)
+    assert (second.owner, second.is_persons, second.misdated) == ("agent_id bot", False, True)
+
+
 @pytest.mark.parametrize("time", ['"2100-01-01T00:00:00Z"', "4102444800", "NaN"])
 def test_a_time_that_cannot_be_is_counted_also_where_one_stands_beside_it(time: str, tmp_path: Path) -> None:
     for beside, at in ((None, None), ("2026-03-03T20:00:00Z", MARCH)):
@@ -66,14 +75,11 @@ def test_a_time_that_cannot_be_is_counted_also_where_one_stands_beside_it(time: 
     assert entries[0].at == datetime.fromtimestamp(1772568000, UTC)
 
 
-def test_of_mem0_what_is_of_no_user_is_of_nobody_else_and_history_is_of_whoever_has_the_memory(tmp_path: Path) -> None:
+def test_of_mem0_what_is_of_no_user_is_of_nobody_else_and_history_is_left_out(tmp_path: Path) -> None:
     row = {"id": "r2", "memory_id": "4d1b", "old_memory": "Lives in Hue", "new_memory": "Lives in Hội An"}
-    past = {**row, "event": "UPDATE", "created_at": "2026-03-03T20:00:00Z", "updated_at": "2026-04-01T00:00:00Z"}
     nobodys = {"user_id": None}
     values = [
-        past,
-        {**past, "memory_id": "4"},
-        {**past, "memory_id": "gone"},
+        {**row, "event": "UPDATE"},
         mem0(),
         mem0(id="2", agent_id="bot", run_id="r1", **nobodys),
         mem0(id="3", run_id="r1", **nobodys),
@@ -81,18 +87,18 @@ def test_of_mem0_what_is_of_no_user_is_of_nobody_else_and_history_is_of_whoever_
         mem0(id="5", agent_id="bot"),
         mem0(id="6", user_id=["ann"]),
     ]
-    entries, [unusable] = read(mem0_entries, in_file(tmp_path, values))
-    assert [entry.id for entry in entries if entry.owner_is_elsewhere] == ["gone/r2"]
-    assert [(entry.owner, entry.is_persons) for entry in entries if not entry.owner_is_elsewhere] == [
-        ("ann", True),
-        ("", True),
+    entries, unusable = read(mem0_entries, in_file(tmp_path, values))
+    assert [(entry.owner, entry.is_persons) for entry in entries] == [
         ("ann", True),
         ("agent_id bot", False),
         ("run_id r1", False),
         ("", True),
         ("ann", True),
     ]
-    assert unusable.reason == "has a `user_id` that is neither a text nor a number"
+    assert [one.reason for one in unusable] == [
+        "is of a memory's history: what it says now is in `get_all()`",
+        "has a `user_id` that is neither a text nor a number",
+    ]
 
 
 GRAPH = {
