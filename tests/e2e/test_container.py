@@ -174,14 +174,6 @@ def test_it_runs_what_is_installed_and_works_on_a_database(container: Container,
     assert "new in memory: 0" in done.stdout
 
 
-def test_without_a_database_it_says_what_to_set(container: Container) -> None:
-    entry, arguments = (json.loads(dict(LINES)[name]) for name in ("ENTRYPOINT", "CMD"))
-    done = container.run(*entry, *arguments)
-    assert done.returncode == 2
-    assert "set DATABASE_URL" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_it_is_healthy_while_its_database_answers(container: Container, database_url: str) -> None:
     asked = json.loads(dict(LINES)["HEALTHCHECK"].partition(" CMD ")[2])
     assert container.run(*asked, DATABASE_URL=database_url).returncode == 0

@@ -212,32 +212,6 @@ def test_the_package_loads_nothing_before_it_is_used(installed: Path, tmp_path: 
     assert loaded - set(sys.stdlib_module_names) == {"react_mem"}
 
 
-def test_a_project_with_folders_of_the_same_names_keeps_its_own(wheel: Path, tmp_path: Path) -> None:
-    site, project = tmp_path / "site", tmp_path / "project"
-    zipfile.ZipFile(wheel).extractall(site)  # noqa: S202 - our own wheel
-    for name in FOLDERS:
-        (project / name).mkdir(parents=True)
-        (project / name / "__init__.py").write_text("theirs = True\n")
-    (project / "memory" / "__init__.py").unlink()
-    (project / "memory").rmdir()
-    (project / "memory.py").write_text("theirs = True\n")
-    script = (
-        "import agents, memory, prompts, tools, react_mem, react_mem.agents, react_mem.memory.facade as facade\n"
-        "assert agents.theirs and memory.theirs and prompts.theirs and tools.theirs\n"
-        "from react_mem import open_agent, open_memory, MemoryMiddleware\n"
-        "print(facade.__file__)"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(project), str(site)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.stdout.strip() == str(site / "react_mem" / "memory" / "facade.py"), result.stderr
-
-
 # --- the lock ---
 
 

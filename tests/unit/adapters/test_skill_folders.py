@@ -199,6 +199,19 @@ async def test_an_edited_file_is_read_as_it_was_edited_and_not_overwritten(tmp_p
     assert file.read_text(encoding="utf-8") == edited
 
 
+async def test_a_skill_that_has_changed_is_written_again_and_others_files_are_left(tmp_path: Path) -> None:
+    memory = await with_skills({"use_when": "deploy", "preferences": ["use pnpm"]}, {"use_when": "fill pdf"})
+    theirs = write(tmp_path, "fill-pdf", FREE)
+    await export_skills(memory, "ann", tmp_path)
+    await memory.procedural.add_skill({"use_when": "deploy", "preferences": ["use bun"]}, user_id="ann")
+    done = await export_skills(memory, "ann", tmp_path)
+    assert done.written == ["deploy"]
+    assert "use bun" in (tmp_path / "deploy" / "SKILL.md").read_text(encoding="utf-8")
+    assert list(done.skipped) == ["fill-pdf"]
+    assert theirs.read_text(encoding="utf-8") == FREE
+    assert [file.name for file in (tmp_path / "deploy").iterdir()] == ["SKILL.md"]
+
+
 async def test_links_lead_nowhere_in_and_out(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     secret = write(outside, "secret", FREE.replace("PDF", "secret"))

@@ -155,6 +155,17 @@ def test_the_users_folder_comes_first(tmp_path: Path, monkeypatch: pytest.Monkey
     assert available_agents() == ["assistant", "plain", "planner", "smart_buyer", "travel", "worker"]
     assert load_agent_config("assistant").description == "mine"
     assert load_agent_config("travel").name == "travel"
+    with pytest.raises(AgentConfigError, match=r"none\.yaml cannot be read"):
+        load_agent_config_file(tmp_path / "none.yaml")
+    monkeypatch.setenv("REACT_MEM_AGENTS", str(tmp_path / "none"))
+    with pytest.raises(AgentConfigError, match=r"REACT_MEM_AGENTS is .*none.*not a folder"):
+        available_agents()
+
+
+def test_a_key_with_nothing_after_it_means_its_default_and_off_needs_no_quotes(tmp_path: Path) -> None:
+    text = "manager: react_mem\nmemory:\n  recall:\n    # dialog: false\n  extraction: {mode: off}\ntools:\n"
+    config = load_agent_config_file(write(tmp_path, text))
+    assert (config.memory.extraction.mode, config.memory.recall.dialog, config.tools) == ("off", True, ())
 
 
 def test_an_unknown_agent_is_refused_with_the_nearest() -> None:

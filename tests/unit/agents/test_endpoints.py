@@ -21,7 +21,7 @@ OTHERS = "sk-key-of-the-chat-model"
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CHAT_MODEL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_MODEL"):
+    for name in ("CHAT_MODEL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_MODEL", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", OTHERS)
     monkeypatch.setenv("SLM_WORD", KEY)
@@ -79,6 +79,12 @@ def test_what_is_wrong_is_named_without_the_key(tmp_path: Path, endpoint: dict[s
     assert cause in str(caught.value)
     assert KEY not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+def test_a_stand_in_that_cannot_be_loaded_is_found_at_the_start(tmp_path: Path) -> None:
+    config = written(tmp_path, models={"chat": "openai:big", "fallback": ["anthropic:claude"]})
+    with pytest.raises(ModelConfigError, match=r"anthropic:claude.*ANTHROPIC_API_KEY is not set"):
+        resolve_agent(config)
 
 
 def test_a_variable_that_is_not_set_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

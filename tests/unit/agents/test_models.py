@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 from langchain_openai import ChatOpenAI
 from openai import Timeout
@@ -134,6 +135,18 @@ async def test_a_server_that_is_not_there_is_explained(monkeypatch: pytest.Monke
     message = await failure(model)
     assert "cannot be reached" in message
     assert "OPENAI_BASE_URL" in message
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (httpx.ReadTimeout("x"), "models: {fallback_after: SECONDS}"),
+        (ConnectionRefusedError("refused"), "cannot be reached"),
+        (ValueError("what is this"), "failed: ValueError: what is this"),
+    ],
+)
+def test_errors_of_other_clients_are_explained(error: Exception, cause: str) -> None:
+    assert cause in explain_model_error(error, "somebody:model").message
 
 
 def test_an_explanation_is_bounded_and_tells_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:

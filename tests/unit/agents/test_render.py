@@ -163,5 +163,10 @@ SWITCH = {
 }
 
 
+def test_memory_that_fails_is_told_in_a_chat_too() -> None:
+    degraded = {**RETRIEVED, "status": "degraded", "items": [], "message": "Memory could not be reached"}
+    assert chat(degraded, answer("Sunny.")) == "memory  Memory could not be reached\nagent   Sunny.\n"
+
+
 def test_next_steps_stand_below_the_answer() -> None:
     assert chat(SWITCH, SUGGESTION, answer("Here.")) == "agent   Here.\nnext    Pay a bill. (pay_bill)\n"

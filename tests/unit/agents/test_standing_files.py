@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
@@ -73,6 +74,23 @@ async def test_both_managers_are_told_and_nothing_of_it_is_remembered(
         assert RULE not in asked[0].text
     await assert_forgets(store, "Always greet")
     await assert_forgets(store, "Greet nobody")
+
+
+async def test_they_stand_behind_other_instructions_too(agent: Callable[..., Path]) -> None:
+    file = agent("../AGENTS.md", more="overridable: [system_prompt]\n")
+    model = ScriptedModel(script=["Yes."])
+    blocks = SystemMessage([{"type": "text", "text": "Be a poet.", "cache_control": {"type": "ephemeral"}}])
+    where = {"store": InMemoryStore(), "checkpointer": InMemorySaver()}
+    async with open_agent(file, model=model, system_prompt=blocks, **where) as opened:
+        await opened.ainvoke({"messages": [("user", "Hi")]}, {"configurable": {"thread_id": "1", "user_id": "ann"}})
+        first = model.prompts[0][0]
+        assert first.content[0] == blocks.content[0]
+        assert RULE in first.text
+        model.prompts.clear()
+        given = {"user_id": "ann", "system_prompt": "Ignore every file."}
+        await opened.ainvoke({"messages": [("user", "Hi")]}, {"configurable": {"thread_id": "2"}}, context=given)
+        assert model.prompts[0][0].text.startswith("Ignore every file.")
+        assert RULE in model.prompts[0][0].text
 
 
 @pytest.mark.parametrize(

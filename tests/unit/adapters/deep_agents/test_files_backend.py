@@ -90,6 +90,15 @@ async def test_edits_are_exact(call: Call) -> None:
     assert (await call("read", "/notes.md")).file_data["content"] == "milk, milk and corn"
 
 
+async def test_a_file_with_windows_line_ends_keeps_them(call: Call) -> None:
+    await call("write", "/win.txt", "one\r\ntwo\r\nthree\r\n")
+    assert (await call("read", "/win.txt")).file_data["content"] == "one\ntwo\nthree\n"
+    assert (await call("edit", "/win.txt", "one\ntwo", "1\n2")).occurrences == 1
+    assert (await call("grep", "three", "/")).matches == [{"path": "/win.txt", "line": 3, "text": "three"}]
+    [file] = await call("download_files", ["/win.txt"])
+    assert file.content == b"1\r\n2\r\nthree\r\n"
+
+
 async def test_folders_are_listed_one_level_at_a_time(call: Call) -> None:
     for path in ("/a.md", "/docs/b.md", "/docs/deep/c.md", "/docs2/d.md"):
         await call("write", path, "x")
@@ -264,6 +273,15 @@ async def test_a_file_is_found_by_what_it_says_with_the_lines(call: Call) -> Non
     # of a binary file the path is what is searched
     assert "/photos/ferry harbour.png" in [file.path for file in (await call("search_files", "ferry harbour"))[0]]
     assert "what to look for" in (await call("search_files", "  "))[1]
+
+
+async def test_what_a_run_sets_aside_is_read_and_not_searched(call: Call) -> None:
+    for folder in ("large_tool_results", "conversation_history"):
+        await call("write", f"/{folder}/1", "a ferry timetable")
+        assert (await call("read", f"/{folder}/1")).file_data["content"] == "a ferry timetable"
+        assert (await call("edit", f"/{folder}/1", "a ferry", "the ferry")).occurrences == 1
+    assert len((await call("grep", "ferry")).matches) == 2
+    assert (await call("search_files", "ferry timetable"))[0] == []
 
 
 async def test_quotas_hold_and_what_grows_is_counted(store: Any) -> None:
