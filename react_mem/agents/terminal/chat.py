@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 from contextlib import AbstractContextManager, AsyncExitStack
@@ -45,7 +46,14 @@ async def run_chat(
     arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
 ) -> int:
     """Hold a conversation; return the exit code. Raises `ExtraMissing` at a terminal without its input library."""
-    return await _Chat(arguments, config, settings, console).run()
+    chat = _Chat(arguments, config, settings, console)
+    try:
+        return await chat.run()
+    except asyncio.CancelledError:
+        if not chat.interactive:
+            # Ctrl-C: the thread that waits for a piped line cannot be interrupted
+            os._exit(130)
+        raise
 
 
 class _Chat:
@@ -59,11 +67,11 @@ class _Chat:
         self._settings = settings
         self._console = console
         self._verbose: bool = arguments.verbose
-        self._interactive = sys.stdin is not None and sys.stdin.isatty()
+        self.interactive = sys.stdin is not None and sys.stdin.isatty()
         self._failed = False
         coloured = bool(console.color_system) and not console.no_color and sys.stdout.isatty()
         self._prompt: InputLine | None = None
-        if self._interactive:
+        if self.interactive:
             with of_extra("terminal"):
                 from react_mem.agents.terminal.prompting import InputLine
             self._prompt = InputLine(COMMANDS, coloured=coloured)
@@ -96,7 +104,7 @@ class _Chat:
             # what is still to be drawn from the conversation; Ctrl-C leaves that to the next time
             with self._waiting("remembering"):
                 await stack.aclose()
-        return 1 if (self._failed and not self._interactive) or self._console.abandoned else 0
+        return 1 if (self._failed and not self.interactive) or self._console.abandoned else 0
 
     def _waiting(self, what: str) -> AbstractContextManager[object]:
         return self._console.status(f"{what} …") if self._console.is_terminal else contextlib.nullcontext()
