@@ -30,7 +30,7 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
-collect_ignore = ["support/clocked_auth.py", "support/mcp_client_1.py"]
+collect_ignore = ["support/clocked_auth.py"]
 """What another process loads, with settings or packages of its own: to be imported here it would have to have them."""
 
 _ATTACKS = "tests/attacks/"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib
-import inspect
 import logging
 import sys
 from collections.abc import Sequence
@@ -58,7 +57,7 @@ def _run(arguments: argparse.Namespace, settings: StorageSettings, console: Term
         done = run(arguments, config, with_embedding_of(config, settings), console)
     else:
         done = run(arguments, settings, console)
-    code: int = asyncio.run(done) if inspect.iscoroutine(done) else done
+    code: int = asyncio.run(done)
     return code
 
 

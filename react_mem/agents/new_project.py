@@ -6,8 +6,8 @@ import keyword
 import re
 import secrets
 import shutil
-import sys
-from importlib.metadata import distributions, packages_distributions, version
+from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.util import find_spec
 from pathlib import Path
 
 from react_mem.errors import ProjectError
@@ -73,12 +73,20 @@ def package_name(name: str) -> str:
     package = re.sub("[-_]+", "_", name).lower()
     if keyword.iskeyword(package) or package in _FOLDERS:
         raise ProjectError(f"{name!r} cannot be a project's name: its package could not be called {package!r}")
-    installed = {re.sub("[-_.]+", "_", one.name).lower() for one in distributions()}
-    if package in sys.stdlib_module_names or package in packages_distributions() or package in installed:
+    if find_spec(package) is not None or _is_installed(name):
         raise ProjectError(
             f"{name!r} cannot be a project's name: a package of that name is installed, which it would hide"
         )
     return package
+
+
+def _is_installed(name: str) -> bool:
+    """Return true for a distribution of this name: the project would be installed in its place."""
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _versions() -> str:

@@ -145,12 +145,6 @@ def test_the_base_is_of_one_version_the_user_is_not_root_and_nothing_is_secret()
     assert not re.search(r"KEY|TOKEN|PASSWORD|SECRET|DATABASE", settings)
 
 
-def test_its_python_is_one_that_the_lock_is_for(container: Container) -> None:
-    [version] = {re.findall(r"python:(3\.\d+)", rest)[0] for name, rest in LINES if name == "FROM"}
-    classifiers = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f"Python :: {version}" in classifiers
-
-
 def test_what_it_downloads_is_pinned(container: Container) -> None:
     locked, tool = container.downloads
     assert "--require-hashes --no-deps -r requirements.lock" in locked
@@ -178,14 +172,6 @@ def test_it_runs_what_is_installed_and_works_on_a_database(container: Container,
     done = container.run(*command, "maintain", DATABASE_URL=database_url)
     assert (done.returncode, done.stderr) == (0, "")
     assert "new in memory: 0" in done.stdout
-
-
-def test_without_a_database_it_says_what_to_set(container: Container) -> None:
-    entry, arguments = (json.loads(dict(LINES)[name]) for name in ("ENTRYPOINT", "CMD"))
-    done = container.run(*entry, *arguments)
-    assert done.returncode == 2
-    assert "set DATABASE_URL" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_it_is_healthy_while_its_database_answers(container: Container, database_url: str) -> None:

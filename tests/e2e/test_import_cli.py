@@ -125,26 +125,3 @@ def test_what_is_said_is_read_where_that_is_asked_for(capsys: pytest.CaptureFixt
     assert done == "1 memory added (1 fact), 1 says the same as another entry or as what is remembered\n"
     done, _ = run(capsys, "import", "--from", "markdown", "list.md", "--user", "eve")
     assert done == "0 memories added, 2 were there already\n"
-
-
-def test_what_memory_keeps_for_itself_is_counted_apart_from_memories(capsys: pytest.CaptureFixture[str]) -> None:
-    made = {"session_id": "s", "agent_id": "a"}
-    tea = {"name": "tea", "since": "2026-01-01T00:00:00Z", "source_ids": ["1"]}
-    lines = [
-        {"format": "react-mem memory", "version": 1},
-        {"in": "semantic", "record": {"kind": "fact", "id": "1", "text": "I like tea", **made}},
-        {"in": "semantic", "record": {"kind": "fact", "id": "2", "text": "I like jazz", **made}},
-        {
-            "in": "semantic",
-            "record": {"kind": "concept", "id": "3", "name": "tea", "aliases": [tea], "text": "tea", **made},
-        },
-    ]
-    Path("own.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    done, _ = run(capsys, "import", "--user", "ann", "own.jsonl")
-    assert done.startswith("2 memories added, 0 were there already, and 1 record that memory keeps for itself")
-    done, _ = run(capsys, "import", "--user", "ann", "own.jsonl")
-    assert done.startswith("0 memories added, 2 were there already\n")
-    done, _ = run(capsys, "memory", "export", "--user", "ann", "ann.jsonl")
-    assert done.startswith("2 memories, and 1 record that memory keeps for itself, are in ann.jsonl")
-    shown = json.loads(run(capsys, "memory", "list", "--user", "ann", "--json")[0])
-    assert len(shown) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import html
 import io
 import json
 import os
@@ -216,13 +215,6 @@ async def test_search_and_history_as_of_a_time(filled: Environment, read: Run) -
     assert await read("history", "--as-of", "2020-01-01") == []
 
 
-@pytest.mark.parametrize("said", ["last week", "2026-13-01", "", "9" * 400])
-def test_of_what_is_no_time_the_cause_is_told(said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["memory", "history", "--as-of", said])
-    assert "a time is an ISO 8601 date or time, such as 2026-03-03" in capsys.readouterr().err
-
-
 async def test_an_export_comes_back_and_garbage_does_not(
     filled: Environment, run: Run, read: Run, tmp_path: Path
 ) -> None:
@@ -273,11 +265,3 @@ async def test_a_wrong_command_line_is_explained(run: Run, monkeypatch: pytest.M
     said = (await run("list", code=2)).stderr
     assert "is not available" in said
     assert "secret" not in said
-
-
-async def test_an_export_is_a_page_to_read_as_well(filled: Environment, run: Run, tmp_path: Path) -> None:
-    await run("export", "--format", "html", "mine.html")
-    page = (tmp_path / "mine.html").read_text(encoding="utf-8")
-    assert page.startswith("<!DOCTYPE html>")
-    assert html.escape(DA_NANG) in page
-    assert (await run("export", "--format", "html")).stdout == page

@@ -111,41 +111,6 @@ def test_demo_without_any_model(environment: Environment, tmp_path: Path) -> Non
     assert database_is_closed(environment)
 
 
-def test_demo_with_a_language_model(on_server: Environment, openai_server: OpenAIServer, tmp_path: Path) -> None:
-    learn(openai_server, "allergic to peanuts", "thích uống cà phê sữa đá")
-
-    def answer(request: Request) -> Reply:
-        if "17 * 23" in request.last:
-            return Reply(text="Let me see.", tool_calls=[ToolCall("calculator", {"expression": "17 * 23"})])
-        if request.last_role == "tool":
-            return Reply(text=f"It is {request.last}.")
-        if request.last.endswith("?"):
-            wanted = "allergic to peanuts" if "allergic" in request.last else "thích uống cà phê sữa đá"
-            return Reply(text=f"I know: {wanted if wanted in request.messages[0]['content'] else 'nothing'}.")
-        return Reply(text="All right.")
-
-    openai_server.add(answer, when=Match(schema=False), repeat=True)
-    done = run("demo", environment={**on_server, **to(openai_server)}, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    first, second = done.stdout.split("Conversation 2")
-    assert re.search(r"^  stored +I am allergic to peanuts", first, re.MULTILINE)
-    assert "thought      Let me see." in first
-    assert "It is 391." in answers(first)
-    assert first.count("Let me see.") == 1
-    assert answers(second) == ["I know: allergic to peanuts.", "I know: thích uống cà phê sữa đá."]
-    assert tables_with(on_server["DATABASE_URL"], "peanuts") == set()
-
-
-def test_demo_ends_with_an_error_in_words(on_server: Environment, openai_server: OpenAIServer, tmp_path: Path) -> None:
-    openai_server.add(Reply(status=401), repeat=True)
-    done = run("demo", environment={**on_server, **to(openai_server)}, cwd=tmp_path)
-    assert done.returncode == 1
-    assert "refused the API key (401)" in done.stdout
-    assert "Conversation 2" not in done.stdout
-    assert done.stderr == ""
-    assert tables_with(on_server["DATABASE_URL"], "name is Lan") == set()
-
-
 def test_a_piped_conversation_goes_on_in_the_next_process(on_server: Environment, tmp_path: Path) -> None:
     said = b"I like jasmine tea.\r\n\r\n   \n\xff\xfe is no text\nWhat do I like to drink?"
     done = run("chat", "--user", "ann", environment=on_server, cwd=tmp_path, said=said)
@@ -171,17 +136,6 @@ def test_a_piped_conversation_goes_on_in_the_next_process(on_server: Environment
     other = run("chat", "--user", "bob", environment=on_server, cwd=tmp_path, said="What do I like to drink?\n/memory")
     assert "jasmine" not in other.stdout
     assert "nothing yet" in other.stdout
-
-
-def test_a_verdict_on_an_answer_counts_for_the_memories_it_used(
-    on_server: Environment, openai_server: OpenAIServer, tmp_path: Path
-) -> None:
-    learn(openai_server, "like jasmine tea")
-    openai_server.add(Reply(text="Jasmine tea."), when=Match(schema=False), repeat=True)
-    for said in ("I like jasmine tea.\n", "/new\nWhat do I like to drink?\n/good just right\n"):
-        done = run("chat", "--user", "ann", environment={**on_server, **to(openai_server)}, cwd=tmp_path, said=said)
-        assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(r"^noted: \d+ memories count more$", done.stdout, re.MULTILINE)
 
 
 def test_forget_leaves_nothing_of_the_user_and_all_of_the_others(on_server: Environment, tmp_path: Path) -> None:
@@ -217,16 +171,6 @@ def test_a_model_error_is_one_line_and_the_chat_goes_on(
     assert done.stdout.count("agent   Streamed and\n        only once.\n") == 1
     assert done.stdout.count("once") == 1
     assert done.returncode == 1
-
-
-def test_a_database_that_is_not_there_is_one_line(environment: Environment, tmp_path: Path) -> None:
-    environment["DATABASE_URL"] = "postgresql://ann:verysecret@127.0.0.1:1/none"
-    done = run("chat", environment=environment, cwd=tmp_path)
-    assert done.returncode == 2
-    [line] = done.stderr.splitlines()
-    assert "The database at 127.0.0.1:1/none is not available" in line
-    assert "DATABASE_URL" in line
-    assert "verysecret" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -282,39 +226,8 @@ def test_a_reader_that_leaves_ends_the_chat_without_a_trace(environment: Environ
     assert database_is_closed(environment)
 
 
-def test_a_line_of_a_megabyte(on_server: Environment, tmp_path: Path) -> None:
-    said = "chữ " * 250_000 + "I like jasmine tea."
-    done = run("chat", "--user", "ann", environment=on_server, cwd=tmp_path, said=said + "\nhello\n")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(answers(done.stdout)) == 2
-    assert max(map(len, done.stdout.splitlines())) < 2_000
-
-
 def chat_at_terminal(environment: Environment, tmp_path: Path, *arguments: str) -> AtTerminal:
     return AtTerminal([REACT_MEM, "chat", "--user", "ann", *arguments], environment, tmp_path)
-
-
-def test_ctrl_c_stops_the_turn_only(scripted: Environment, openai_server: OpenAIServer, tmp_path: Path) -> None:
-    learn(openai_server)
-    never = threading.Event()
-    openai_server.add(Reply(text="too late", hold=never), when=Match(schema=False, last="slow"))
-    openai_server.add(Reply(text="Quick it is."), when=Match(schema=False, last="quick"))
-    with chat_at_terminal(scripted, tmp_path) as terminal:
-        terminal.expect("you +")
-        terminal.enter("slow, my dog is called Mực")
-        openai_server.wait_for(1)
-        terminal.press(CTRL_C)
-        terminal.expect("stopped; what you said is remembered\n")
-        terminal.expect("you +")
-        terminal.enter("quick")
-        terminal.expect(r"agent   Quick it is\.\n")
-        terminal.expect("you +")
-        terminal.interrupt(until="")
-        assert terminal.exit_code() == 0
-        assert "Traceback" not in terminal.screen
-        assert "too late" not in terminal.screen
-    assert "public.store" in tables_with(scripted["DATABASE_URL"], "called Mực")
-    never.set()
 
 
 SLOW_TOOL = '''
@@ -328,20 +241,67 @@ async def fetch(what: str) -> str:
 '''
 
 
-def test_ctrl_c_within_a_tool_leaves_a_thread_that_goes_on(
-    scripted: Environment, openai_server: OpenAIServer, tmp_path: Path
-) -> None:
-    learn(openai_server)
+def pasted(text: str) -> str:
+    """Return what a terminal sends when this is pasted."""
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+MARKDOWN = "Two **things**:\n\n- tea for <you>\n- milk\n\n```python\nprint('hi')\n\nx = 1\n```\n\nThat is\nall."
+
+
+def test_a_conversation_at_a_terminal(scripted: Environment, openai_server: OpenAIServer, tmp_path: Path) -> None:
+    learn(openai_server, "hike")
     (tmp_path / "slow_tools.py").write_text(SLOW_TOOL)
-    (tmp_path / "fetcher.yaml").write_text("manager: react_mem\ntools: [slow_tools:fetch]\n")
-    openai_server.add(
-        Reply(text="I will fetch it.", tool_calls=[ToolCall("fetch", {"what": "it"})]),
-        when=Match(schema=False, last="fetch it"),
-    )
-    openai_server.add(Reply(text="Never mind."), when=Match(schema=False, last="leave it"))
+    agent = tmp_path / "fetcher.yaml"
+    memory = "{extraction: {mode: background, debounce: 0}, summaries: {enabled: false}}"
+    agent.write_text(f"manager: react_mem\ntools: [slow_tools:fetch]\nmemory: {memory}\n")
+    never, asked = threading.Event(), threading.Event()
+
+    def slow(_: Request) -> Reply:
+        asked.set()
+        return Reply(text="too late", hold=never)
+
+    openai_server.add(slow, when=Match(schema=False, last="slow"))
+    for last, reply in (
+        ("hike", Reply(text=MARKDOWN)),
+        ("third line", Reply(text="All three.")),
+        ("fetch it", Reply(text="I will fetch it.", tool_calls=[ToolCall("fetch", {"what": "it"})])),
+    ):
+        openai_server.add(reply, when=Match(schema=False, last=last))
+    openai_server.add(Reply(text="Never mind."), when=Match(schema=False, last="leave it"), repeat=True)
     given = {**scripted, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])}
-    with chat_at_terminal(given, tmp_path, "--agent", str(tmp_path / "fetcher.yaml")) as terminal:
+    with chat_at_terminal(given, tmp_path, "--agent", str(agent)) as terminal:
+        terminal.expect(r"/exit\n\s*you +")
+        # an answer is drawn as Markdown, and facts are drawn while the user types
+        terminal.enter("On Sundays I hike.")
+        terminal.expect(r"agent   Two things:\n")
+        terminal.expect(r" • tea for <you>\n +• milk\n")
+        terminal.expect(r"print\('hi'\)")
+        terminal.expect(r"        That is\n        all\.\n")
         terminal.expect("you +")
+        openai_server.wait_for(2)
+        # a paste of several lines is one message
+        terminal.press(pasted("first line\r\nsecond line\rthird line\n"))
+        terminal.expect("third line")
+        terminal.press("\r")
+        terminal.expect(r"agent   All three\.\n")
+        terminal.expect("you +")
+        assert "first line\nsecond line\nthird line" in [request.last for request in openai_server.requests]
+        # commands are completed; only what is new on the line is drawn
+        terminal.press("/thr")
+        terminal.expect("/thr")
+        terminal.press("\t")
+        terminal.expect("eads")
+        terminal.press("\r")
+        terminal.expect("On Sundays I hike")
+        terminal.expect("you +")
+        # Ctrl-C stops the turn only
+        terminal.enter("slow, my dog is called Mực")
+        assert asked.wait(30)
+        terminal.press(CTRL_C)
+        terminal.expect("stopped; what you said is remembered\n")
+        terminal.expect("you +")
+        # and within a tool it leaves a thread that goes on
         terminal.enter("fetch it")
         terminal.expect(r"agent   I will fetch it\.\n")
         terminal.expect("fetch …")
@@ -351,42 +311,24 @@ def test_ctrl_c_within_a_tool_leaves_a_thread_that_goes_on(
         terminal.enter("leave it")
         terminal.expect(r"agent   Never mind\.\n")
         terminal.expect("you +")
-        terminal.press(CTRL_D)
+        # what was said before comes back
+        terminal.press("\x1b[A")
+        terminal.expect("leave it")
+        terminal.press("\r")
+        terminal.expect(r"agent   Never mind\.\n")
+        terminal.expect("you +")
+        terminal.interrupt(until="")
         assert terminal.exit_code() == 0
-
-
-def test_what_is_behind_the_turn_goes_on_while_the_user_types(
-    scripted: Environment, openai_server: OpenAIServer, tmp_path: Path
-) -> None:
-    learn(openai_server, "hike")
-    openai_server.add(Reply(text="Nice."), when=Match(schema=False))
-    (tmp_path / "later.yaml").write_text("manager: react_mem\nmemory: {extraction: {mode: background, debounce: 0}}\n")
-    with chat_at_terminal(scripted, tmp_path, "--agent", str(tmp_path / "later.yaml")) as terminal:
-        terminal.expect("you +")
-        terminal.enter("On Sundays I hike.")
-        terminal.expect(r"agent   Nice\.\n")
-        terminal.expect("you +")
-        openai_server.wait_for(2)
-        terminal.enter("/exit")
-        assert terminal.exit_code() == 0
-    assert "public.store" in tables_with(scripted["DATABASE_URL"], "On Sundays I hike.")
-
-
-def test_ctrl_d_closes_the_embedded_database(environment: Environment, tmp_path: Path) -> None:
-    with chat_at_terminal(environment, tmp_path) as terminal:
-        terminal.expect("you +")
-        assert not database_is_closed(environment)
-        terminal.enter("/forget")
-        terminal.expect(r"\(yes/no\)")
-        terminal.interrupt(until="nothing was forgotten")
-        terminal.expect("you +")
-        terminal.press(CTRL_D)
-        assert terminal.exit_code() == 0
-    assert database_is_closed(environment)
     assert "Traceback" not in terminal.screen
+    assert "too late" not in terminal.screen
+    for said in ("called Mực", "On Sundays I hike."):
+        assert "public.store" in tables_with(scripted["DATABASE_URL"], said)
+    never.set()
 
 
-def test_two_chats_at_once_on_one_data_folder(environment: Environment, tmp_path: Path) -> None:
+def test_two_chats_at_once_on_one_data_folder_and_the_last_closes_the_database(
+    environment: Environment, tmp_path: Path
+) -> None:
     with chat_at_terminal(environment, tmp_path) as one:
         one.expect("you +")
         one.enter("My cat is called Miu.")
@@ -399,82 +341,12 @@ def test_two_chats_at_once_on_one_data_folder(environment: Environment, tmp_path
             two.expect("you +")
             two.press(CTRL_D)
             assert two.exit_code() == 0
-        one.expect("you +")
-        one.enter("What is 6 * 7?")
-        one.expect("6 \\* 7 = 42")
+        assert not database_is_closed(environment)
+        one.enter("/forget")
+        one.expect(r"\(yes/no\)")
+        one.interrupt(until="nothing was forgotten")
         one.expect("you +")
         one.press(CTRL_D)
         assert one.exit_code() == 0
     assert database_is_closed(environment)
-
-
-PROMPT = r"/exit\n\s*you +"
-"""What stands there once the first message can be typed: above it a line of the head begins alike."""
-
-
-def pasted(text: str) -> str:
-    """Return what a terminal sends when this is pasted."""
-    return f"\x1b[200~{text}\x1b[201~"
-
-
-def test_a_paste_of_several_lines_is_one_message(
-    scripted: Environment, openai_server: OpenAIServer, tmp_path: Path
-) -> None:
-    learn(openai_server)
-    openai_server.add(Reply(text="All three."), when=Match(schema=False))
-    with chat_at_terminal(scripted, tmp_path) as terminal:
-        terminal.expect(PROMPT)
-        terminal.press(pasted("first line\r\nsecond line\rthird line\n"))
-        terminal.expect("third line")
-        terminal.press("\r")
-        terminal.expect(r"agent   All three\.\n")
-        terminal.expect("you +")
-        terminal.press(CTRL_D)
-        assert terminal.exit_code() == 0
-    [asked] = [request for request in openai_server.requests if "json_schema" not in str(request.body)]
-    assert asked.last == "first line\nsecond line\nthird line"
-
-
-def test_commands_are_completed_and_what_was_said_before_comes_back(
-    scripted: Environment, openai_server: OpenAIServer, tmp_path: Path
-) -> None:
-    learn(openai_server)
-    openai_server.add(Reply(text="Noted once."), when=Match(schema=False))
-    openai_server.add(Reply(text="Noted twice."), when=Match(schema=False))
-    with chat_at_terminal(scripted, tmp_path) as terminal:
-        terminal.expect("you +")
-        terminal.enter("I like jasmine tea")
-        terminal.expect(r"agent   Noted once\.\n")
-        terminal.expect("you +")
-        terminal.press("/thr")
-        terminal.expect("/thr")
-        terminal.press("\t")
-        # only what is new on the line is drawn
-        terminal.expect("eads")
-        terminal.press("\r")
-        terminal.expect("I like jasmine tea")
-        terminal.expect("you +")
-        # the command, and what was said before it
-        terminal.press("\x1b[A\x1b[A")
-        terminal.expect("I like jasmine tea")
-        terminal.press("\r")
-        terminal.expect(r"agent   Noted twice\.\n")
-        terminal.expect("you +")
-        terminal.press(CTRL_D)
-        assert terminal.exit_code() == 0
-
-
-def test_an_answer_is_drawn_as_markdown(scripted: Environment, openai_server: OpenAIServer, tmp_path: Path) -> None:
-    learn(openai_server)
-    text = "Two **things**:\n\n- tea for <you>\n- milk\n\n```python\nprint('hi')\n\nx = 1\n```\n\nThat is\nall."
-    openai_server.add(Reply(text=text), when=Match(schema=False))
-    with chat_at_terminal(scripted, tmp_path) as terminal:
-        terminal.expect("you +")
-        terminal.enter("What shall I buy?")
-        terminal.expect(r"agent   Two things:\n")
-        terminal.expect(r" • tea for <you>\n +• milk\n")
-        terminal.expect(r"print\('hi'\)")
-        terminal.expect(r"        That is\n        all\.\n")
-        terminal.expect("you +")
-        terminal.press(CTRL_D)
-        assert terminal.exit_code() == 0
+    assert "Traceback" not in one.screen + two.screen

@@ -21,7 +21,6 @@ from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.write.turns import Turns
 from tests.e2e.test_terminal import Environment, environment, on_server
-from tests.support.terminal import AtTerminal
 
 __all__ = ["environment", "on_server"]
 
@@ -95,28 +94,3 @@ async def test_maintenance_now_of_one_user(
         state = scope_namespace("ann", MemoryScope.STATE)
         found = await storage.store.asearch(state, filter={"kind": "conversation"})
         assert [item.value["ended"] for item in found] == [True]
-
-
-async def test_the_terminal_concludes_what_has_gone_quiet(
-    on_server: Environment, settings: StorageSettings, tmp_path: Path
-) -> None:
-    (tmp_path / "quick.yaml").write_text("manager: react_mem\nmemory: {extraction: {debounce: 0, quiet_after: 1}}\n")
-
-    async def concluded() -> bool:
-        async with open_storage(settings) as storage:
-            state = scope_namespace("ann", MemoryScope.STATE)
-            return bool(await storage.store.asearch(state, filter={"kind": "conversation", "ended": True}))
-
-    def talk() -> AtTerminal:
-        command = [str(Path(sys.executable).with_name("react-mem")), "chat", "--user", "ann", "--agent", "quick.yaml"]
-        return AtTerminal(command, on_server, tmp_path)
-
-    with await asyncio.to_thread(talk) as terminal:
-        await asyncio.to_thread(terminal.expect, "you +")
-        await asyncio.to_thread(terminal.enter, SAID)
-        await asyncio.to_thread(terminal.expect, "agent ")
-        async with asyncio.timeout(PATIENCE):
-            while not await concluded():  # noqa: ASYNC110 - another process tells nobody
-                await asyncio.sleep(0.5)  # the interval of a poll
-        await asyncio.to_thread(terminal.enter, "/exit")
-        assert await asyncio.to_thread(terminal.exit_code) == 0

@@ -23,14 +23,9 @@ class _Installed:
     ("origin", "command"),
     [
         (None, "pip install 'react-mem[local]'"),
-        ({"url": "file:///home/lan/react%20mem", "dir_info": {}}, "pip install '/home/lan/react mem[local]'"),
         (
-            {"url": "file:///home/lan/react-mem", "dir_info": {"editable": True}},
-            "pip install -e '/home/lan/react-mem[local]'",
-        ),
-        (
-            {"url": "file:///tmp/react_mem-0.2.0-py3-none-any.whl", "archive_info": {}},
-            "pip install 'react-mem[local] @ file:///tmp/react_mem-0.2.0-py3-none-any.whl'",
+            {"url": "file:///home/lan/react%20mem", "dir_info": {"editable": True}},
+            "pip install -e '/home/lan/react mem[local]'",
         ),
         (
             {"url": "https://example.com/react-mem.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},

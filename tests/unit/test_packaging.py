@@ -77,18 +77,13 @@ def test_the_wheel_holds_every_module_agent_and_prompt_under_one_name(wheel: Pat
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"react_mem"}
 
 
-def test_the_wheel_carries_the_licence_and_the_command(wheel: Path) -> None:
-    archive = zipfile.ZipFile(wheel)
-    names = archive.namelist()
-    assert any(name.endswith("licenses/LICENSE") for name in names)
-    entry_points = next(name for name in names if name.endswith("entry_points.txt"))
-    assert b"react-mem = react_mem.agents.entry:main" in archive.read(entry_points)
-    assert b"[pytest11]\nreact_mem = react_mem.integrations.pytest_plugin" in archive.read(entry_points)
-
-
 def test_the_wheel_tells_who_may_use_it_where(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     [file] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    assert any(name.endswith("licenses/LICENSE") for name in archive.namelist())
+    entry_points = archive.read(file.replace("METADATA", "entry_points.txt"))
+    assert b"react-mem = react_mem.agents.entry:main" in entry_points
+    assert b"[pytest11]\nreact_mem = react_mem.integrations.pytest_plugin" in entry_points
     told = email.message_from_bytes(archive.read(file))
     assert told["Version"] == PROJECT["version"]
     assert told["License-Expression"] == "Apache-2.0"
@@ -169,21 +164,20 @@ def test_the_demo_works_after_a_plain_install(installed: Path, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_clone_without_symlinks_runs_the_demo(tmp_path: Path) -> None:
+def test_a_clone_without_symlinks_runs_the_command(tmp_path: Path) -> None:
     """As git makes it on Windows: the folders' names at the top are small text files there."""
     clone = ["git", "-c", "core.symlinks=false", "clone", "-q", "--no-hardlinks", ROOT, tmp_path / "clone"]
     subprocess.run(clone, check=True)
     assert [(tmp_path / "clone" / name).is_file() for name in FOLDERS] == [True] * len(FOLDERS)
     done = subprocess.run(
-        [sys.executable, "-c", "from react_mem.agents.entry import main; raise SystemExit(main())", "demo"],
+        [sys.executable, "-c", "from react_mem.agents.entry import main; raise SystemExit(main())", "--version"],
         cwd=tmp_path / "clone",
         env={**stranger(tmp_path), "PYTHONPATH": str(tmp_path / "clone")},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert "stored       I am allergic to peanuts" in done.stdout
+    assert (done.returncode, done.stdout) == (0, f"react-mem {PROJECT['version']}\n"), done.stderr
 
 
 CREATE = "from react_mem.memory.write.extraction.structured import create_extractor; create_extractor('langmem', [])"
@@ -207,13 +201,6 @@ def test_what_needs_an_extra_says_which(command: list[str], extra: str, installe
     assert ("Traceback" in said) is (command[0] == "./python" and extra != "terminal")
 
 
-def test_the_command_tells_its_version(installed: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [installed / "react-mem", "--version"], cwd=tmp_path, env=stranger(tmp_path), capture_output=True, text=True
-    )
-    assert (done.returncode, done.stdout) == (0, f"react-mem {PROJECT['version']}\n")
-
-
 def test_the_package_loads_nothing_before_it_is_used(installed: Path, tmp_path: Path) -> None:
     script = "import sys; before = set(sys.modules); import react_mem; print(sorted(set(sys.modules) - before))"
     done = subprocess.run(
@@ -223,32 +210,6 @@ def test_the_package_loads_nothing_before_it_is_used(installed: Path, tmp_path: 
     loaded = {name.partition(".")[0] for name in json.loads(done.stdout.replace("'", '"'))}
     # what costs is langchain, langgraph, numpy and pydantic: a second together
     assert loaded - set(sys.stdlib_module_names) == {"react_mem"}
-
-
-def test_a_project_with_folders_of_the_same_names_keeps_its_own(wheel: Path, tmp_path: Path) -> None:
-    site, project = tmp_path / "site", tmp_path / "project"
-    zipfile.ZipFile(wheel).extractall(site)  # noqa: S202 - our own wheel
-    for name in FOLDERS:
-        (project / name).mkdir(parents=True)
-        (project / name / "__init__.py").write_text("theirs = True\n")
-    (project / "memory" / "__init__.py").unlink()
-    (project / "memory").rmdir()
-    (project / "memory.py").write_text("theirs = True\n")
-    script = (
-        "import agents, memory, prompts, tools, react_mem, react_mem.agents, react_mem.memory.facade as facade\n"
-        "assert agents.theirs and memory.theirs and prompts.theirs and tools.theirs\n"
-        "from react_mem import open_agent, open_memory, MemoryMiddleware\n"
-        "print(facade.__file__)"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(project), str(site)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.stdout.strip() == str(site / "react_mem" / "memory" / "facade.py"), result.stderr
 
 
 # --- the lock ---
@@ -299,8 +260,15 @@ def test_what_runs_is_what_is_tested_without_what_tests() -> None:
     }
 
 
-@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
-@pytest.mark.parametrize(("sys_platform", "system"), [("linux", "Linux"), ("darwin", "Darwin"), ("win32", "Windows")])
+@pytest.mark.parametrize(
+    ("python", "sys_platform", "system"),
+    [
+        ("3.11", "linux", "Linux"),
+        ("3.13", "linux", "Linux"),
+        ("3.12", "darwin", "Darwin"),
+        ("3.13", "win32", "Windows"),
+    ],
+)
 def test_the_lock_lies_within_the_declared_ranges(python: str, sys_platform: str, system: str) -> None:
     environment = {
         "python_version": python,
@@ -333,14 +301,14 @@ def test_a_deployment_embeds_with_the_model_that_is_locked() -> None:
         assert (embedder.name, embedder.specifier) == (local.name, local.specifier)
 
 
-@pytest.mark.parametrize("extra", ["langmem", "search", "server"])
-def test_a_deployment_has_the_packages_of_the_extra(extra: str) -> None:
+def test_a_deployment_has_the_packages_of_its_extras() -> None:
     config = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
     named = {one.name: one for one in map(Requirement, config["dependencies"][1:])}
     pins = {canonical(pin.name): str(pin.specifier).removeprefix("==") for pin, _ in locked()}
-    for wanted in map(Requirement, PROJECT["optional-dependencies"][extra]):
-        version = pins[canonical(wanted.name)]
-        assert named[wanted.name].specifier.contains(version, prereleases=True)
+    for extra in ("langmem", "search", "server"):
+        for wanted in map(Requirement, PROJECT["optional-dependencies"][extra]):
+            version = pins[canonical(wanted.name)]
+            assert named[wanted.name].specifier.contains(version, prereleases=True)
 
 
 def test_the_documentation_lists_what_a_plain_install_brings() -> None:
@@ -430,12 +398,10 @@ def test_an_old_python_is_refused_by_name(command: list[str | Path], clone: Path
 @pytest.mark.parametrize(
     ("first", "count", "again", "is_well"),
     [
-        pytest.param(0, 0, 1, True, id="nothing fails"),
         pytest.param(1, 2, 0, True, id="flaky"),
         pytest.param(1, 2, 1, False, id="failing"),
         pytest.param(1, 11, 0, False, id="too many"),
         pytest.param(2, 2, 0, False, id="no end"),
-        pytest.param(1, 0, 0, False, id="no test"),
     ],
 )
 def test_ci_runs_what_failed_once_more(clone: Path, first: int, count: int, again: int, is_well: bool) -> None:
@@ -449,17 +415,3 @@ def test_ci_runs_what_failed_once_more(clone: Path, first: int, count: int, agai
     assert (result.returncode == 0) is is_well, result
     assert ("once more" in result.stdout) is (first == 1 and count == 2)
     assert ("FLAKY" in result.stdout) is (first == 1 and is_well)
-
-
-def test_a_python_that_is_not_there_is_refused_by_name(clone: Path) -> None:
-    result = run(["make", "demo"], clone, PYTHON="no-such-python")
-    assert result.returncode != 0
-    assert "needs Python 3.11 or newer; 'no-such-python' is:" in result.stderr
-
-
-def test_locking_without_uv_says_how_to_get_it(clone: Path) -> None:
-    before = [lock.read_bytes() for lock in sorted(clone.glob("*.lock"))]
-    result = run(["make", "lock", "UV="], clone)
-    assert result.returncode != 0
-    assert "pip install uv" in result.stderr
-    assert [lock.read_bytes() for lock in sorted(clone.glob("*.lock"))] == before

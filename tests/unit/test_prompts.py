@@ -7,10 +7,6 @@ import pytest
 from react_mem.prompts import load_prompt
 
 
-def test_a_prompt_is_its_files_text() -> None:
-    assert load_prompt("extract_memories").startswith("You keep the long-term memory")
-
-
 def test_an_unknown_prompt_is_named_with_the_nearest_and_all() -> None:
     with pytest.raises(ValueError, match=r"'extract_memory'.*Did you mean 'extract_memories'\?.*system"):
         load_prompt("extract_memory")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
+import signal
 import sys
-import threading
-from collections.abc import Coroutine
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, AsyncExitStack
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
@@ -26,68 +24,6 @@ from react_mem.memory.context import labelled
 
 if TYPE_CHECKING:
     from react_mem.agents.terminal.prompting import InputLine
-
-# An event loop beside the main thread: what happens behind the turns goes on while the user types.
-
-T = TypeVar("T")
-
-_LOOK = 0.2
-"""Seconds between two checks for Ctrl-C: pressed just before a wait, it does not end that wait, nor on Windows."""
-
-
-class LoopThread:
-    """Event loop in a thread of its own, which runs coroutines for the main thread one by one; a context manager.
-
-    The main thread waits for keys and Ctrl-C, while extraction behind a turn goes on between two turns.
-    """
-
-    def __init__(self) -> None:
-        self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-        self._thread = threading.Thread(target=asyncio.run, args=(self._serve(),), name="terminal")
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._loop, self._stop = self._started.result()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end and return its result.
-
-        Raises `KeyboardInterrupt` on Ctrl-C, after the coroutine was cancelled and has ended.
-        """
-        started: Future[asyncio.Task[T]] = Future()
-        ended: Future[asyncio.Task[T]] = Future()
-        self._loop.call_soon_threadsafe(self._begin, work, started, ended)
-        try:
-            return _wait(ended).result()
-        except KeyboardInterrupt:
-            self._loop.call_soon_threadsafe(started.result().cancel)
-            _wait(ended)
-            raise
-
-    def _begin(self, work: Coroutine[Any, Any, T], started: Future[Any], ended: Future[Any]) -> None:
-        task = self._loop.create_task(work)
-        task.add_done_callback(ended.set_result)
-        started.set_result(task)
-
-    async def _serve(self) -> None:
-        stop = asyncio.Event()
-        self._started.set_result((asyncio.get_running_loop(), stop))
-        await stop.wait()
-
-
-def _wait(future: Future[T]) -> T:
-    while not future.done():
-        with contextlib.suppress(TimeoutError):
-            future.result(timeout=_LOOK)
-    return future.result()
-
 
 # Reading what the user types at a terminal: several lines at once, history, completion of commands.
 
@@ -106,9 +42,18 @@ _SPEECH_COLUMN = 8  # of "memory  "
 _MEMORY_COLUMN = 21  # of "  2026-01-31 episode "
 
 
-def run_chat(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal) -> int:
+async def run_chat(
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
+) -> int:
     """Hold a conversation; return the exit code. Raises `ExtraMissing` at a terminal without its input library."""
-    return _Chat(arguments, config, settings, console).run()
+    chat = _Chat(arguments, config, settings, console)
+    try:
+        return await chat.run()
+    except asyncio.CancelledError:
+        if not chat.interactive:
+            # Ctrl-C: the thread that waits for a piped line cannot be interrupted
+            os._exit(130)
+        raise
 
 
 class _Chat:
@@ -122,45 +67,44 @@ class _Chat:
         self._settings = settings
         self._console = console
         self._verbose: bool = arguments.verbose
-        self._interactive = sys.stdin is not None and sys.stdin.isatty()
+        self.interactive = sys.stdin is not None and sys.stdin.isatty()
         self._failed = False
         coloured = bool(console.color_system) and not console.no_color and sys.stdout.isatty()
         self._prompt: InputLine | None = None
-        if self._interactive:
+        if self.interactive:
             with of_extra("terminal"):
                 from react_mem.agents.terminal.prompting import InputLine
             self._prompt = InputLine(COMMANDS, coloured=coloured)
 
-    def run(self) -> int:
+    async def run(self) -> int:
         """Talk until the user leaves, the input ends, or nobody reads the output.
 
         Returns the exit code: 1 if a piped message could not be answered, or its answer could not be written.
         """
-        with LoopThread() as loop:
-            stack = AsyncExitStack()
-            with self._waiting("opening memory"):
-                opening = open_agent(self._config, settings=self._settings)
-                agent: Agent = loop.run(stack.enter_async_context(opening))
-            try:
-                sessions = Sessions(agent, self._config.name, self._user_id)
-                thread_id, said = loop.run(sessions.last())
-                if self._prompt is not None:
-                    self._prompt.remember(said)
-                self._greet(said[-1] if said else "")
-                while not self._console.abandoned and (line := self._read()) is not None:
-                    if line in {"/exit", "/quit"}:
-                        break
-                    if not line:
-                        continue
-                    if line == "/forget" and not self._is_sure():
-                        self._console.say(NOT_FORGOTTEN, "dim")
-                        continue
-                    thread_id = self._do(loop, agent, sessions, line, thread_id)
-            finally:
-                # what is still to be drawn from the conversation; Ctrl-C leaves that to the next time
-                with self._waiting("remembering"):
-                    loop.run(stack.aclose())
-        return 1 if (self._failed and not self._interactive) or self._console.abandoned else 0
+        stack = AsyncExitStack()
+        with self._waiting("opening memory"):
+            opening = open_agent(self._config, settings=self._settings)
+            agent: Agent = await stack.enter_async_context(opening)
+        try:
+            sessions = Sessions(agent, self._config.name, self._user_id)
+            thread_id, said = await sessions.last()
+            if self._prompt is not None:
+                self._prompt.remember(said)
+            self._greet(said[-1] if said else "")
+            while not self._console.abandoned and (line := await self._read()) is not None:
+                if line in {"/exit", "/quit"}:
+                    break
+                if not line:
+                    continue
+                if line == "/forget" and not await self._is_sure():
+                    self._console.say(NOT_FORGOTTEN, "dim")
+                    continue
+                thread_id = await self._do(agent, sessions, line, thread_id)
+        finally:
+            # what is still to be drawn from the conversation; Ctrl-C leaves that to the next time
+            with self._waiting("remembering"):
+                await stack.aclose()
+        return 1 if (self._failed and not self.interactive) or self._console.abandoned else 0
 
     def _waiting(self, what: str) -> AbstractContextManager[object]:
         return self._console.status(f"{what} …") if self._console.is_terminal else contextlib.nullcontext()
@@ -174,11 +118,12 @@ class _Chat:
             self._console.say(f"Going on where you left, at “{shown}”", "dim")
         self._console.print()
 
-    def _read(self) -> str | None:
+    async def _read(self) -> str | None:
         try:
             if self._prompt is not None:
-                return self._prompt.read("you".ljust(_SPEECH_COLUMN)).strip()
-            line = sys.stdin.readline() if sys.stdin is not None else ""
+                return (await self._prompt.read("you".ljust(_SPEECH_COLUMN))).strip()
+            # what goes on behind the turns does not wait for the next line
+            line = await asyncio.to_thread(sys.stdin.readline) if sys.stdin is not None else ""
         except (EOFError, KeyboardInterrupt):
             self._console.print()
             return None
@@ -189,27 +134,34 @@ class _Chat:
             TurnView(self._console, verbose=self._verbose).user(one_line(said, _ECHO))
         return said
 
-    def _is_sure(self) -> bool:
+    async def _is_sure(self) -> bool:
         if self._prompt is None:
             return True
         try:
-            answer = self._prompt.ask("forget everything about you, every conversation included? (yes/no) ")
+            answer = await self._prompt.ask("forget everything about you, every conversation included? (yes/no) ")
         except (EOFError, KeyboardInterrupt):
             self._console.print()
             return False
         return answer.strip().lower() in {"y", "yes"}
 
-    def _do(self, loop: LoopThread, agent: Agent, sessions: Sessions, line: str, thread_id: str) -> str:
-        """Carry out a line, catching every error; return the conversation to go on with."""
+    async def _do(self, agent: Agent, sessions: Sessions, line: str, thread_id: str) -> str:
+        """Carry out a line, catching every error; return the conversation to go on with. Ctrl-C stops it alone."""
         outcome = TurnProgress()
+        turn = asyncio.create_task(self._handle(agent, sessions, line, thread_id, outcome))
+        loop = asyncio.get_running_loop()
+        before = signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(turn.cancel))
         try:
-            return loop.run(self._handle(agent, sessions, line, thread_id, outcome))
-        except KeyboardInterrupt:
+            return await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():
+                raise
             kept = "; what you said is remembered" if outcome.durable else ""
             self._console.say(f"stopped{kept}", "yellow")
         except Exception as error:
             self._failed = True
             self._console.failure(error)
+        finally:
+            signal.signal(signal.SIGINT, before)
         self._console.print()
         return thread_id
 

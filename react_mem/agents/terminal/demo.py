@@ -113,10 +113,10 @@ Next:
   make dev       # a LangGraph server: http://127.0.0.1:2024, or the address that it prints where that port is taken"""
 
 
-def run_new(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+async def run_new(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Write a project of the user's own; return the exit code. Raises `ProjectError`."""
     name: str = arguments.name
-    files = write_project(name, Path.cwd())
+    files = await asyncio.to_thread(write_project, name, Path.cwd())
     lines = [f"Written: {name}", *(f"  {file}" for file in files), _NEXT.format(name=name)]
     console.say("\n".join(lines))
     return 0

@@ -30,20 +30,20 @@ class InputLine:
             enable_open_in_editor=False,
         )
 
-    def read(self, label: str) -> str:
+    async def read(self, label: str) -> str:
         """Return a message, typed behind a label.
 
         Raises `EOFError` for Ctrl-D and `KeyboardInterrupt` for Ctrl-C.
         """
         indent = " " * len(label)
-        return self._messages.prompt(
+        return await self._messages.prompt_async(
             FormattedText([(self._style, label)]), prompt_continuation=lambda width, number, wrapped: indent
         )
 
-    def ask(self, question: str) -> str:
+    async def ask(self, question: str) -> str:
         """Return the answer to a question, outside of the history. Raises as `read` does."""
         asking: PromptSession[str] = PromptSession(history=InMemoryHistory())
-        return asking.prompt(FormattedText([(self._style, question)]))
+        return await asking.prompt_async(FormattedText([(self._style, question)]))
 
     def remember(self, said: Iterable[str]) -> None:
         """Put earlier messages into the history, the oldest first."""

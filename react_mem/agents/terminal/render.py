@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 from rich.live import Live
 from rich.markdown import Markdown
-from rich.segment import Segment
+from rich.segment import Segment, Segments
 from rich.status import Status
 from rich.text import Text
 
@@ -56,22 +56,12 @@ class MarkdownColumn:
         rows = _trimmed(self._console.render_lines(_markdown(self._text), options, pad=False))
         for margin, row in zip(self._beside([Text()] * len(rows)), rows, strict=True):
             self._console.print(margin, end="", soft_wrap=True)
-            self._console.print(_Row(row), end="", soft_wrap=True)
+            self._console.print(Segments(row), end="", soft_wrap=True)
             self._console.print()
 
     def _beside(self, lines: Sequence[Text]) -> list[Text]:
         margin = Text(" " * self._label.cell_len)
         return [(margin if number else self._label) + line for number, line in enumerate(lines)]
-
-
-class _Row:
-    """One line of segments, drawn unchanged."""
-
-    def __init__(self, segments: list[Segment]) -> None:
-        self._segments = segments
-
-    def __rich_console__(self, console: Console, options: object) -> list[Segment]:
-        return self._segments
 
 
 def _markdown(text: str) -> Markdown:

@@ -37,7 +37,6 @@ class ForeignEntry:
     owner: str = ""  # by the source's name; empty where it names none
     owner_also: str = ""  # another name of the owner
     is_persons: bool = True  # false for an owner such as an agent, who has no memory here
-    owner_is_elsewhere: bool = False  # true where only another entry names the owner, and that entry is absent
     at: datetime | None = None  # first written; None where unknown
     updated_at: datetime | None = None  # last confirmed or changed, where later
     misdated: bool = False  # true where the source gives an impossible time
@@ -303,29 +302,19 @@ class ImportOwners:
             return ImportOwners(user=self.nobodys)
         return self
 
-    def of(self, named: str, also: str = "", *, elsewhere: bool = False) -> str:
-        """Return the owner here for an owner of the source, or for its other name; empty for none.
-
-        `elsewhere` marks an owner who is unknown and not nobody: `nobodys` does not apply.
-        """
+    def of(self, named: str, also: str = "") -> str:
+        """Return the owner here for an owner of the source, or for its other name; empty for none."""
         if self.user:
             return self.user
         if self.mapped:
             return self.mapped.get(named) or (self.mapped.get(also, "") if also else "")
-        return named or ("" if elsewhere else self.nobodys)
+        return named or self.nobodys
 
 
 def names_shown(named: Collection[str]) -> str:
     """Return some owners of a source for a message."""
     shown = ", ".join(repr(name)[:60] for name in sorted(named)[:_SHOWN])
     return shown + (f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else "")
-
-
-# Reason for skipping an entry with an owner that only an absent entry names
-OWNER_ELSEWHERE = (
-    "is of a memory that is not in this import, which alone says whose it is; give the memories in the same import, or "
-    "say whose it becomes (--user)"
-)
 
 
 def why_no_owner(user_id: str) -> str:

@@ -18,7 +18,6 @@ from pydantic import ValidationError
 from react_mem.errors import MemoryFull
 from react_mem.integrations.importers.as_records import (
     MAX_TEXT,
-    OWNER_ELSEWHERE,
     ForeignEntry,
     ForeignSource,
     ImportOutcome,
@@ -79,10 +78,8 @@ async def import_from(
             if isinstance(entry, UnusableEntry):
                 importing.outcome.skip(entry.place, entry.reason)
                 continue
-            elsewhere = entry.owner_is_elsewhere
-            user_id = owners.of(entry.owner, entry.owner_also, elsewhere=elsewhere)
-            unowned = OWNER_ELSEWHERE if elsewhere and not user_id else why_no_owner(user_id)
-            if reason := unowned or why_unfit(entry):
+            user_id = owners.of(entry.owner, entry.owner_also)
+            if reason := why_no_owner(user_id) or why_unfit(entry):
                 importing.outcome.skip(entry.called, reason)
                 continue
             by_owner.setdefault(user_id, []).append(entry)
@@ -302,7 +299,7 @@ async def checked_owners(source: ForeignSource, chosen: ImportOwners, told: Told
     """Read a source to its end; return the checked owners and the number of entries. ValueError names a problem."""
     total, unusable = 0, ImportOutcome()
     names, nobody = set[tuple[str, str]](), set[str]()
-    is_nobodys = is_elsewhere = False
+    is_nobodys = False
     async for batch in source.batches():
         total += len(batch)
         for entry in batch:
@@ -314,23 +311,15 @@ async def checked_owners(source: ForeignSource, chosen: ImportOwners, told: Told
                 names.add((entry.owner, entry.owner_also))
                 nobody |= set() if entry.is_persons else {entry.owner}
             else:
-                is_elsewhere = is_elsewhere or entry.owner_is_elsewhere
-                is_nobodys = is_nobodys or not entry.owner_is_elsewhere
+                is_nobodys = True
         told(0, total)
     if not total:
         raise NothingToImportError("has nothing in it that could be imported")
-    if not (names or is_nobodys or is_elsewhere):
+    if not (names or is_nobodys):
         raise NothingToImportError(f"none of it can become a memory: {'; '.join(unusable.skipped_in_words())}")
     named = {name for name, _ in names}
     owners = chosen.check(named, personal=source.personal, nobody=nobody)
-    is_anybodys = (
-        (is_nobodys and owners.of(""))
-        or (is_elsewhere and owners.of("", elsewhere=True))
-        or any(owners.of(*both) for both in names)
-    )
-    if not is_anybodys and is_elsewhere and not names and not is_nobodys:
-        raise ValueError(f"none of it can become a memory: each {OWNER_ELSEWHERE}")
-    if not is_anybodys:
+    if not ((is_nobodys and owners.of("")) or any(owners.of(*both) for both in names)):
         whose = f"those of {names_shown(named)}" if named else "those of nobody, whom --map names as =USER"
         raise ValueError(f"none of its memories is anybody's who was named: they are {whose}")
     return owners, total

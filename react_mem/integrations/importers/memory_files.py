@@ -26,14 +26,12 @@ _SECTIONS = ("", "results", "memories", "history")
 _PAGE = ("count", "next", "previous")
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _OF_NO_USER = ("agent_id", "app_id", "run_id")
-_MAX_IDS = 1_000_000
 _CURE = "give what `get_all()` returned, as JSON"
 _NOTED = ("agent_id", "app_id", "run_id", "actor_id", "role", "categories", "metadata")
 
 
 def mem0_entries(file: import_files.ImportFile) -> Iterator[Entry]:
-    """Yield the memories of Mem0, and their earlier versions as dated history."""
-    owners = _owners(file)
+    """Yield the memories of Mem0."""
     any_file = False
     for name, stream in file.parts(import_files.JSON_FILES):
         any_file = True
@@ -44,7 +42,7 @@ def mem0_entries(file: import_files.ImportFile) -> Iterator[Entry]:
                 yield UnusableEntry(place, "is a relation between two names, which the memories say in words")
             elif section in _SECTIONS:
                 found = True
-                yield _entry(_read(element.value), place, owners)
+                yield _entry(_read(element.value), place)
             else:
                 strange = strange or section not in _PAGE
         if strange and not found:
@@ -54,29 +52,11 @@ def mem0_entries(file: import_files.ImportFile) -> Iterator[Entry]:
         raise NothingToImportError(f"{file.name}: has no file of JSON in it; {_CURE}")
 
 
-def _owners(file: import_files.ImportFile) -> dict[str, dict[str, Any]]:
-    """Return the owners of the memories by id; empty without history, which alone needs them."""
-    owners: dict[str, dict[str, Any]] = {}
-    is_needed = False
-    for element in file.elements(import_files.JSON_FILES):
-        if not isinstance(value := _read(element.value), dict):
-            continue
-        if _is_past(value):
-            is_needed = True
-        elif len(owners) < _MAX_IDS:
-            owners[import_files.text_of(value.get("id"))] = _owner_of(value)
-    return owners if is_needed else {}
-
-
 def _read(value: Any) -> Any:
     """Return an element with the field names of Mem0's Python library in the place of the TypeScript ones."""
     if not isinstance(value, dict):
         return value
     return {**{_CAPITAL.sub("_", name).lower(): part for name, part in value.items()}, **value}
-
-
-def _is_past(value: dict[str, Any]) -> bool:
-    return "memory_id" in value and "event" in value
 
 
 def _owner_of(value: dict[str, Any]) -> dict[str, Any]:
@@ -87,13 +67,13 @@ def _owner_of(value: dict[str, Any]) -> dict[str, Any]:
     return {"owner": named, "is_persons": False} if named else {}
 
 
-def _entry(value: Any, place: str, owners: Mapping[str, dict[str, Any]]) -> Entry:
+def _entry(value: Any, place: str) -> Entry:
     if not isinstance(value, dict):
         return UnusableEntry(place, import_files.NO_OBJECT)
     if isinstance(value.get("user_id"), dict | list | bool):
         return UnusableEntry(place, "has a `user_id` that is neither a text nor a number")
-    if _is_past(value):
-        return _past(value, place, owners)
+    if "memory_id" in value and "event" in value:
+        return UnusableEntry(place, "is of a memory's history: what it says now is in `get_all()`")
     text = import_files.text_of(value.get("memory") or value.get("data") or value.get("text"))
     id_ = import_files.text_of(value.get("id"))
     if not id_ or not text.strip():
@@ -109,26 +89,6 @@ def _entry(value: Any, place: str, owners: Mapping[str, dict[str, Any]]) -> Entr
         updated_at=updated_at,
         valid_to=import_files.time_in(value.get("expiration_date")),
         notes=import_files.noted(value, *_NOTED),
-    )
-
-
-def _past(value: dict[str, Any], place: str, owners: Mapping[str, dict[str, Any]]) -> Entry:
-    text = import_files.text_of(value.get("old_memory"))
-    if not text.strip():
-        return UnusableEntry(place, "is the beginning of a memory's history: what it says now is in `get_all()`")
-    changed, misdated = import_files.written_at(value.get("updated_at"), value.get("created_at"))
-    began = import_files.written_at(value.get("created_at"))[0]
-    if changed is None:
-        return UnusableEntry(place, "is history without a time")
-    return ForeignEntry(
-        id=f"{import_files.text_of(value['memory_id'])}/{import_files.text_of(value.get('id'))}",
-        text=text,
-        **(_owner_of(value) or owners.get(import_files.text_of(value["memory_id"]), {"owner_is_elsewhere": True})),
-        at=min(began or changed, changed),
-        misdated=misdated,
-        valid_to=changed,
-        expired_at=changed,
-        notes=import_files.noted(value, "event", "actor_id", "role"),
     )
 
 

@@ -10,7 +10,6 @@ import pytest
 from langgraph.store.base import BaseStore
 
 from react_mem.integrations import AcontextSkills
-from react_mem.integrations.skills.skill_files import read_skills, skill_name, write_skill
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.states import Skill
@@ -143,20 +142,6 @@ async def test_what_acontext_has_learnt_is_read(space: AcontextSkills, server: A
     assert warning.preferences[1:] == ("run it before the release", "check every migration for locks")
 
 
-async def test_what_was_added_to_one_of_ours_comes_as_a_skill_of_its_own(
-    space: AcontextSkills, server: AcontextServer
-) -> None:
-    memory = await with_skills(REFUND)
-    await space.export_skills(memory, "ann")
-    [files] = server.files.values()
-    files["SKILL.md"] += (
-        "\n## Gift cards\n- When to Apply: it was paid by gift card\n- Steps:\n  1. void_card: void it\n"
-    )
-    report = await space.import_skills(memory, "ann")
-    assert [skill.use_when for skill in report.added] == ["Gift cards: it was paid by gift card"]
-    assert report.kept == 1
-
-
 async def test_an_export_that_was_cut_short_leaves_nothing_behind(
     space: AcontextSkills, server: AcontextServer
 ) -> None:
@@ -181,35 +166,3 @@ async def test_without_the_client_it_says_what_to_install(monkeypatch: pytest.Mo
     with pytest.raises(ImportError, match="pip install acontext"):
         async with AcontextSkills.connect("space"):
             pass
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("---\nname: [\n---\nbody", "is not YAML"),
-        ("---\nname: x\nmetadata: {react-mem: many}\n---\n", "is not as it was written"),
-        (
-            '---\nname: x\nmetadata: {react-mem: \'{"use_when": "y", "tool_sops": "z"}\'}\n---\n',
-            "is not as it was written",
-        ),
-        ("x" * 200_001, "more than 200000"),
-    ],
-)
-def test_a_file_that_cannot_be_read_says_why(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        read_skills(text)
-
-
-def test_names_are_readable_and_never_shared() -> None:
-    skill = Skill(id="1", text="", use_when="Đổi trả hàng!", session_id="", agent_id="")
-    names = {
-        skill_name(skill, "ann"),
-        skill_name(skill, "bob"),
-        skill_name(skill.model_copy(update={"id": "2"}), "ann"),
-    }
-    assert len(names) == 3
-    assert all(name.startswith("doi-tra-hang-") for name in names)
-    # whatever it says, it stays one procedure
-    odd = skill.model_copy(update={"use_when": "---\nname: other\n---\n## x\n- When to Apply: y"})
-    [read] = read_skills(write_skill(odd, "n"))
-    assert read["use_when"] == odd.use_when

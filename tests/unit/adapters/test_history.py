@@ -14,7 +14,6 @@ from langgraph.store.base import BaseStore
 from react_mem.integrations import MemoryChatHistory, MemoryRetriever
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.postgres import MemoryStore
 from tests.contract.conftest import memory_store as in_memory_store
 from tests.support.scripted_model import ScriptedModel
@@ -103,13 +102,3 @@ async def test_a_retriever_finds_what_memory_finds_of_its_owner(memory_store: Me
     assert 0 <= metadata["similarity"] <= 1
     assert "lexical" in metadata["arms"]
     assert str(metadata["date"]).startswith("20")
-
-
-async def test_a_retriever_in_a_chain_reads_only_what_its_policy_allows() -> None:
-    store = in_memory_store()
-    await fact(store, "ann", "Ann lives in Hue")
-    off = MemoryFacade(store, MemoryPolicy.model_validate({"recall": {"semantic": False}}))
-    chain = MemoryRetriever(memory=off, user_id="ann") | (lambda documents: [d.page_content for d in documents])
-    assert await chain.ainvoke("Where does Ann live?") == []
-    on = MemoryRetriever(memory=MemoryFacade(store), user_id="ann", scopes=[MemoryScope.SEMANTIC])
-    assert [d.page_content for d in await on.ainvoke("Where does Ann live?")] == ["Ann lives in Hue"]

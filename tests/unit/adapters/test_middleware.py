@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
-from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import HumanMessage, SystemMessage
-from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
@@ -21,11 +19,9 @@ from react_mem.memory import open_memory
 from react_mem.memory.adapters import MemoryMiddleware, blocking
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import thread, weather
-from tests.support.databases import open_memory_store
 from tests.support.scripted_model import ScriptedModel, calls
 
 INLINE = {"extraction": {"mode": "inline"}}
@@ -64,16 +60,20 @@ def agent(model: ScriptedModel, store: Any, *, tools: Any = (), middleware: Any 
     )
 
 
-@pytest.fixture(params=["ainvoke", "invoke", "invoke in a thread"])
+every_way = pytest.mark.parametrize("ask", ["ainvoke", "invoke", "invoke in a thread"], indirect=True)
+
+
+@pytest.fixture
 def ask(request: pytest.FixtureRequest) -> Ask:
-    """Ask an agent in each way that a program may."""
+    """Ask an agent in one of the ways that a program may."""
+    how = getattr(request, "param", "ainvoke")
 
     async def ask(graph: Graph, text: str, name: str = "1", user: str = "ann") -> dict[str, Any]:
         asked = {"messages": [("user", text)]}, thread(name)
         context = {"user_id": user}
-        if request.param == "ainvoke":
+        if how == "ainvoke":
             return await graph.ainvoke(*asked, context=context)
-        if request.param == "invoke":
+        if how == "invoke":
             return dict(graph.invoke(*asked, context=context))
         return dict(await asyncio.to_thread(graph.invoke, *asked, context=context))
 
@@ -91,6 +91,7 @@ async def messages_of(store: Any, user: str = "ann") -> list[tuple[int, str, str
     return sorted((i.payload["turn"], i.payload["role"], i.payload["text"]) for i in found if i.source == "message")
 
 
+@every_way
 async def test_what_one_conversation_said_is_in_the_prompt_of_the_next(ask: Ask) -> None:
     model, store = ScriptedModel(script=["noted", "it is Mimi"]), memory_store()
     graph = agent(model, store)
@@ -113,6 +114,7 @@ async def test_another_user_gets_nothing_of_it(ask: Ask) -> None:
     assert await messages_of(store, "bob") == [(0, "user", "What is my cat called?"), (1, "assistant", "no idea")]
 
 
+@every_way
 async def test_a_failing_store_fails_no_turn(ask: Ask) -> None:
     store = BrokenStore()
     model = ScriptedModel(script=["hello", "hello again"])
@@ -142,42 +144,6 @@ async def test_the_memories_stay_the_same_bytes_through_the_steps_of_a_turn(ask:
     ]
 
 
-async def test_a_long_thread_keeps_its_latest_turns_and_recalls_the_rest(ask: Ask) -> None:
-    model = ScriptedModel(script=["ok"])
-    memory = MemoryMiddleware(policy={"extraction": {"mode": "inline"}, "context": {"dialog_turns": 2}})
-    graph = create_agent(model, [], middleware=[memory], store=memory_store(), checkpointer=InMemorySaver())
-    for text in ("My cat is called Mimi.", "The sky is grey.", "The sea is blue."):
-        await ask(graph, text)
-    await ask(graph, "What is my cat called?")
-    assert [m.text for m in model.prompts[3][1:]] == ["The sea is blue.", "ok", "What is my cat called?"]
-    assert "My cat is called Mimi." in system(model, 3)
-
-
-async def test_it_remembers_across_a_restart(database_url: str, words: EmbeddingModel) -> None:
-    context, saver = {"user_id": "ann"}, InMemorySaver()
-    async with open_memory_store(database_url, words) as store:
-        graph = agent(ScriptedModel(script=["noted"]), store, checkpointer=saver)
-        await graph.ainvoke({"messages": [("user", "My cat is called Mimi.")]}, thread(), context=context)
-    async with open_memory_store(database_url, words) as store:
-        model = ScriptedModel(script=["Mimi", "I said so"])
-        graph = agent(model, store, checkpointer=saver)
-        await graph.ainvoke({"messages": [("user", "What is my cat called?")]}, thread("2"), context=context)
-        assert "My cat is called Mimi." in system(model, 0)
-        # the thread goes on where it was
-        await graph.ainvoke({"messages": [("user", "Say it again.")]}, thread(), context=context)
-        assert [text for turn, _, text in await messages_of(store) if turn >= 2] == ["Say it again.", "I said so"]
-
-
-async def test_an_async_store_is_used_on_its_own_loop(memory_store: MemoryStore) -> None:
-    model = ScriptedModel(script=["noted", "Mimi"])
-    graph = agent(model, memory_store)
-    context = {"user_id": "ann"}
-    for text, name in (("My cat is called Mimi.", "1"), ("What is my cat called?", "2")):
-        asked = {"messages": [("user", text)]}
-        await asyncio.to_thread(graph.invoke, asked, thread(name), context=context)
-    assert "My cat is called Mimi." in system(model, 1)
-
-
 async def test_on_the_loop_of_the_store_a_sync_call_answers_and_says_what_to_do(
     memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,63 +161,6 @@ async def test_on_the_loop_of_the_store_a_sync_call_answers_and_says_what_to_do(
     assert [event["status"] for event in told] == ["degraded", "degraded"]
     assert "use the async call" in told[0]["message"]
     assert seen[-1][1]["messages"][-1].text == "hello"
-
-
-async def test_on_the_loop_of_the_store_a_sync_call_of_nobody_is_off_and_not_degraded(
-    memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(blocking, "_ANSWERS_WITHIN", 0.1)
-    model = ScriptedModel(script=["hello"])
-    seen = list(agent(model, memory_store).stream({"messages": [("user", "hi")]}, thread(), stream_mode="custom"))
-    assert [(event["operation"], event["status"]) for event in seen] == [("retrieve", "off")]
-    assert "Memory is off" in system(model, 0)
-
-
-async def test_it_streams_tokens_as_create_agent_does_and_nothing_of_its_own_model() -> None:
-    small = ScriptedModel(script=["SECRET"])
-    graph = agent(ScriptedModel(script=["hello there"]), memory_store(), memory={"small_model": small})
-    tokens: list[str] = []
-    told: list[dict[str, Any]] = []
-    stream = graph.astream(
-        {"messages": [("user", "I live in Hue.")]},
-        thread(),
-        context={"user_id": "ann"},
-        stream_mode=["messages", "custom"],
-    )
-    async for mode, payload in stream:
-        if mode == "messages":
-            tokens.append(payload[0].text)
-        else:
-            told.append(payload)
-    assert "".join(tokens) == "hello there"
-    assert small.prompts, "the small model was asked"
-    assert next((event["operation"], event["status"]) for event in told) == ("retrieve", "ok")
-
-
-async def test_of_several_small_models_the_next_is_asked_where_one_fails() -> None:
-    down, up = ScriptedModel(script=[ConnectionError("down")]), ScriptedModel(script=["nothing to keep"])
-    graph = agent(ScriptedModel(script=["noted"]), memory_store(), memory={"small_model": [down, up]})
-    await graph.ainvoke({"messages": [("user", "I live in Hue.")]}, thread(), context={"user_id": "ann"})
-    assert down.prompts
-    assert up.prompts
-
-
-async def test_structured_output_stays_as_it_is(ask: Ask) -> None:
-    class Cat(BaseModel):
-        """A cat."""
-
-        name: str
-
-    model = ScriptedModel(script=["noted", calls(("Cat", {"name": "Mimi"}))])
-    store = memory_store()
-    await ask(agent(model, store), "My cat is called Mimi.")
-    model.prompts.clear()
-    model.script.pop(0)
-    graph = agent(model, store, response_format=ToolStrategy(Cat))
-    result = await ask(graph, "What is my cat called?", name="2")
-    assert result["structured_response"] == Cat(name="Mimi")
-    assert set(result) == {"messages", "structured_response"}
-    assert "My cat is called Mimi." in system(model, 0)
 
 
 async def test_the_user_may_be_named_in_any_form_of_context() -> None:
@@ -272,31 +181,6 @@ async def test_the_user_may_be_named_in_any_form_of_context() -> None:
     assert len([text for _, role, text in await messages_of(store) if role == "user"]) == 3
 
 
-async def test_the_model_cannot_say_whose_memory_it_is() -> None:
-    @tool
-    def whoami(user_id: str) -> str:
-        """Tell who the user is."""
-        return user_id
-
-    store = memory_store()
-    model = ScriptedModel(script=[calls(("whoami", {"user_id": "bob"})), "hello bob"])
-    await agent(model, store, tools=[whoami]).ainvoke(
-        {"messages": [("user", "hi")]}, thread(), context={"user_id": "ann"}
-    )
-    assert await store.asearch(("memory", "bob")) == []
-    assert len(await messages_of(store)) == 2
-
-
-async def test_without_a_user_memory_is_off_and_says_so() -> None:
-    store = memory_store()
-    stream = agent(ScriptedModel(script=["hello"]), store).astream(
-        {"messages": [("user", "hi")]}, thread(), stream_mode="custom"
-    )
-    told = [event async for event in stream]
-    assert [(event["operation"], event["status"]) for event in told] == [("retrieve", "off")]
-    assert await store.asearch(("memory",)) == []
-
-
 async def test_the_model_is_told_that_memory_is_off_and_only_then(ask: Ask) -> None:
     model = ScriptedModel(script=["ok"])
     graph, bare = agent(model, memory_store()), agent(model, None)
@@ -306,35 +190,6 @@ async def test_the_model_is_told_that_memory_is_off_and_only_then(ask: Ask) -> N
     await ask(bare, "I am allergic to peanuts.", user="")
     assert ["Memory is off" in prompt[0].text for prompt in model.prompts] == [True, False, False]
     assert model.prompts[0][0].text.startswith("You help.")
-
-
-async def test_a_failing_store_is_not_memory_that_is_off(ask: Ask) -> None:
-    model, store = ScriptedModel(script=["ok"]), BrokenStore()
-    await ask(agent(model, store), "I am allergic to peanuts.")
-    assert "Memory is off" not in model.prompts[0][0].text
-    # its worker goes on for a while, and is told of the work of other tests too
-    store.broken = False
-
-
-async def test_the_event_names_the_development_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LANGSMITH_LANGGRAPH_API_VARIANT", "local_dev")
-    monkeypatch.setenv("LANGGRAPH_API_URL", "http://127.0.0.1:2024")
-    for name in ("LANGGRAPH_AUTH", "REACT_MEM_DEV_USER"):
-        monkeypatch.delenv(name, raising=False)
-    graph = agent(ScriptedModel(script=["ok"]), memory_store())
-    # what a server adds to the config of its runs
-    config: Any = {"configurable": {"thread_id": "1", "assistant_id": "a", "graph_id": "g"}}
-    told = []
-    for context in ({}, {"user_id": "ann"}):
-        stream = graph.astream({"messages": [("user", "hi")]}, config, context=context, stream_mode="custom")
-        told += [event.get("development_user") async for event in stream if event["operation"] == "retrieve"]
-    assert told == ["dev", None]
-
-
-async def test_its_state_is_in_neither_the_input_nor_the_output() -> None:
-    graph = agent(ScriptedModel(script=["hello"]), memory_store())
-    for schema in (graph.get_input_jsonschema(), graph.get_output_jsonschema()):
-        assert not [name for name in schema["properties"] if name.startswith("memory_")]
 
 
 async def test_a_thread_that_other_middleware_sums_up_is_remembered_as_it_was_said() -> None:
@@ -351,24 +206,6 @@ async def test_a_thread_that_other_middleware_sums_up_is_remembered_as_it_was_sa
     assert [text for _, role, text in stored if role == "user"] == said
     assert [text for _, role, text in stored if role == "assistant"] == ["one", "two", "three", "four"]
     assert [turn for turn, _, _ in stored] == list(range(8))
-
-
-async def test_a_question_that_is_summed_up_while_it_is_worked_on_is_still_the_users() -> None:
-    summing_up = SummarizationMiddleware(
-        model=ScriptedModel(script=["THE SUMMARY"]), trigger=("messages", 4), keep=("messages", 2)
-    )
-    looks = [calls(("weather", {"city": city})) for city in ("Hue", "Hanoi")]
-    model, store = ScriptedModel(script=[*looks, "sunny in both"]), memory_store()
-    graph = agent(model, store, tools=[weather], middleware=[summing_up])
-    asked = {"messages": [("user", "How is the weather?")]}
-    state = await graph.ainvoke(asked, thread(), context={"user_id": "ann"})
-    assert "How is the weather?" not in [message.text for message in state["messages"]]
-    assert "THE SUMMARY" in state["messages"][0].text
-    stored = await messages_of(store)
-    assert [(role, text) for _, role, text in stored] == [
-        ("user", "How is the weather?"),
-        ("assistant", "sunny in both"),
-    ]
 
 
 async def test_what_is_read_behind_the_turn_can_be_waited_for() -> None:
@@ -391,27 +228,6 @@ async def test_what_is_read_behind_the_turn_can_be_waited_for() -> None:
     assert {fact.payload["text"] for fact in facts} == {"I live in Hue.", "I work in Da Nang."}
 
 
-async def test_another_agents_store_that_is_down_keeps_nobody_from_waiting() -> None:
-    said = {"messages": [HumanMessage("I live in Hue.")]}
-    down, up = BrokenStore(), memory_store()
-    down.broken = False
-    memories: dict[Any, MemoryMiddleware] = {}
-    for store in (down, up):
-        memory = memories[store] = MemoryMiddleware(policy={"extraction": {"debounce": 60.0}})
-        graph = create_agent(ScriptedModel(script=["ok"]), [], middleware=[memory], store=store)
-        # on this event loop, and on that of sync code
-        await graph.ainvoke(said, thread(), context={"user_id": "ann"})
-        await asyncio.to_thread(graph.invoke, said, thread("2"), context={"user_id": "ann"})
-        down.broken = True
-    try:
-        for drained in (memories[up].adrain(30), asyncio.to_thread(memories[up].drain, 30)):
-            assert await drained
-        assert not await MemoryFacade(up).pending("ann")
-        assert not await memories[down].adrain(30)
-    finally:
-        down.broken = False
-
-
 async def test_what_waits_is_done_before_a_store_of_ones_own_is_closed() -> None:
     store = BrokenStore()
     store.broken = False
@@ -423,20 +239,3 @@ async def test_what_waits_is_done_before_a_store_of_ones_own_is_closed() -> None
     assert not await MemoryFacade(store).pending("ann")
     # nobody looks for work in it any more
     assert "memory:worker" not in [task.get_name() for task in asyncio.all_tasks()]
-
-
-async def test_a_message_of_an_impossible_time_is_remembered_and_the_cause_is_told_once() -> None:
-    store = memory_store()
-    graph = agent(ScriptedModel(script=["noted", "fine"]), store)
-
-    async def told(text: str, **said: str) -> list[dict[str, Any]]:
-        asked = {"messages": [HumanMessage(text, additional_kwargs=said)]}
-        stream = graph.astream(asked, thread(), context={"user_id": "ann"}, stream_mode="custom")
-        return [event async for event in stream if event["type"] == "memory" and event["operation"] == "store"]
-
-    [event] = await told("My cat is called Mimi.", said_at="1969-12-31T23:59:59Z")
-    assert event["status"] == "degraded"
-    assert "is before 1970" in event["message"]
-    [said] = [m for m in (await MemoryFacade(store).dialog.get_context("ann", "1")).messages if m.role == "user"]
-    assert (said.text, said.created_at.year > 2000) == ("My cat is called Mimi.", True)
-    assert await told("And my dog is called Rex.") == []

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from react_mem.agents.config import load_agent_config_file
 from react_mem.errors import AgentConfigError
 from react_mem.integrations.skills.skill_files import read_skills
-from react_mem.memory.model.namespaces import MAX_NODES, read_yaml
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(
     f"{name}: &{name} [{', '.join(['*' + before] * 9)}]" for before, name in zip("abcdefg", "bcdefgh", strict=True)
@@ -27,12 +25,10 @@ def front(text: str) -> str:
         (f"{LAUGHS}\ndescription: *h", "aliases"),
         ("a: &a [*a]", "a part of"),
         ("a: " + "[" * 50_000, "too deeply"),
-        ("- " * 50_000, "too deeply"),
         ("a: 2026-02-32", "cannot be read"),
-        ("a: " + "9" * 5_000, "cannot be read"),
         ("a: !!python/object/apply:os.getcwd []", "not YAML"),
     ],
-    ids=["laughs", "circle", "depth", "indents", "date", "digits", "code"],
+    ids=["laughs", "circle", "depth", "date", "code"],
 )
 def test_a_skill_file_costs_no_more_than_it_says(text: str, cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
@@ -45,11 +41,3 @@ def test_an_agents_file_is_read_within_the_same_bounds(tmp_path: Path) -> None:
     with pytest.raises(AgentConfigError, match="aliases") as refused:
         load_agent_config_file(file)
     assert len(str(refused.value)) < 1_000
-
-
-def test_aliases_are_read_as_far_as_they_come_to_little() -> None:
-    assert read_yaml("a: &a [1, 2]\nb: {<<: {c: *a}}") == {"a": [1, 2], "b": {"c": [1, 2]}}
-    assert read_yaml("") is None
-    assert len(read_yaml("\n".join("- 1" for _ in range(MAX_NODES - 1)))) == MAX_NODES - 1
-    with pytest.raises(yaml.YAMLError):
-        read_yaml("\n".join("- 1" for _ in range(MAX_NODES)))

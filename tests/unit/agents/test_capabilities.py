@@ -2,50 +2,22 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from langchain_core.language_models import BaseChatModel, FakeListChatModel
 
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import ToolConfigError
-from react_mem.memory.llm.budget import Capabilities, capabilities_of
+from react_mem.memory.llm.budget import Capabilities
 from tests.support.scripted_model import ScriptedModel
-
-ROOT = Path(__file__).parents[3]
 
 
 class Parrot(ScriptedModel):
     """A model of somebody else's that follows no instructions either."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(follows_instructions=False)
-
-
-@pytest.mark.parametrize(
-    ("model", "follows", "calls"),
-    [
-        (ExtractiveChatModel(), False, True),
-        (ScriptedModel(script=[]), True, True),
-        (FakeListChatModel(responses=["x"]), True, False),
-        (Parrot(script=[]), False, True),
-    ],
-)
-def test_a_model_can_do_what_it_declares_or_what_its_interface_shows(
-    model: BaseChatModel, follows: bool, calls: bool
-) -> None:
-    assert capabilities_of(model) == Capabilities(follows, calls)
-
-
-@pytest.mark.parametrize("quoting", [ExtractiveChatModel(), Parrot(script=[])])
-def test_behind_the_scenes_nobody_is_asked_who_follows_no_instructions(quoting: BaseChatModel) -> None:
-    config = AgentConfig(name="tester", manager="react_mem")
-    assert resolve_agent(config, model=quoting).with_stand_ins(quoting) == ()
-    model = ScriptedModel(script=[])
-    assert resolve_agent(config, model=model).with_stand_ins(model) == (model,)
 
 
 def test_what_only_quotes_gets_the_tools_by_which_it_minds_its_memory() -> None:
@@ -62,19 +34,3 @@ def test_tools_are_refused_for_a_model_that_cannot_call_them() -> None:
         build_agent(resolve_agent(config.model_copy(update={"tools": ("calculator",)}), model=model))
     with pytest.raises(ToolConfigError, match="no interface for tool calls"):
         build_agent(resolve_agent(config, model=model, tools=[{"type": "web_search"}]))
-
-
-def test_no_class_of_ours_is_looked_at_to_tell_what_a_model_can_do() -> None:
-    ours = {"ExtractiveChatModel"}
-
-    def looks(node: ast.AST) -> bool:
-        named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
-        return named and bool(ours & {one.id for one in ast.walk(node) if isinstance(one, ast.Name)})
-
-    found: list[Any] = [
-        path.relative_to(ROOT).as_posix()
-        for room in ("agents", "graphs", "memory", "tools", "integrations")
-        for path in (ROOT / room).rglob("*.py")
-        if any(map(looks, ast.walk(ast.parse(path.read_text("utf-8")))))
-    ]
-    assert found == []

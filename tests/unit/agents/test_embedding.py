@@ -35,12 +35,6 @@ def config(embedding: str) -> AgentConfig:
     return AgentConfig.model_validate({"name": "tester", "manager": "react_mem", "models": models})
 
 
-@pytest.mark.parametrize("embedding", ["auto", "local", LOCAL_MODEL])
-def test_what_the_store_has_is_taken(embedding: str, caplog: pytest.LogCaptureFixture) -> None:
-    check_embedding(config(embedding), NamedStore())
-    assert caplog.records == []
-
-
 async def test_what_it_has_not_is_refused_in_python_with_cause_and_cure() -> None:
     with pytest.raises(AgentConfigError) as caught:
         async with open_agent(

@@ -11,7 +11,6 @@ import yaml
 from langchain_openai import ChatOpenAI
 
 from react_mem.agents.config import AgentConfig, load_agent_config_file
-from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
 from react_mem.errors import AgentConfigError, ModelConfigError
 
@@ -22,7 +21,7 @@ OTHERS = "sk-key-of-the-chat-model"
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CHAT_MODEL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_MODEL"):
+    for name in ("CHAT_MODEL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_MODEL", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", OTHERS)
     monkeypatch.setenv("SLM_WORD", KEY)
@@ -44,10 +43,9 @@ def key_of(model: Any) -> str:
     return str(key.get_secret_value())
 
 
-@pytest.mark.parametrize("named", ["model", "name"])
-@pytest.mark.parametrize("key", [{"api_key_env": "SLM_WORD"}, {"api_key": KEY}])
-def test_the_small_model_has_a_key_and_an_address_of_its_own(tmp_path: Path, named: str, key: dict[str, str]) -> None:
-    agent = small(tmp_path, **{named: "openai:tiny"}, **key, base_url=ADDRESS)
+@pytest.mark.parametrize("key", [{"api_key_env": "SLM_WORD", "name": "openai:tiny"}, {"api_key": KEY}])
+def test_the_small_model_has_a_key_and_an_address_of_its_own(tmp_path: Path, key: dict[str, str]) -> None:
+    agent = small(tmp_path, **(key if "name" in key else {"model": "openai:tiny", **key}), base_url=ADDRESS)
     tiny: Any = agent.small_model
     assert (tiny.model_name, key_of(tiny), tiny.openai_api_base) == ("tiny", KEY, ADDRESS)
     assert key_of(agent.model) == OTHERS
@@ -57,29 +55,6 @@ def test_the_small_model_has_a_key_and_an_address_of_its_own(tmp_path: Path, nam
 
 def test_another_server_is_not_sent_the_key_of_the_environment(tmp_path: Path) -> None:
     assert key_of(small(tmp_path, model="openai:tiny", base_url=ADDRESS).small_model) == "none"
-
-
-def test_a_name_alone_still_does_and_auto_is_the_chat_model(tmp_path: Path) -> None:
-    agent = resolve_agent(written(tmp_path, models={"chat": "openai:big", "small": "openai:tiny"}))
-    tiny: Any = agent.small_model
-    assert tiny.model_name == "tiny"
-    agent = resolve_agent(written(tmp_path))
-    assert agent.small_model is agent.model
-
-
-@pytest.mark.parametrize("choice", ["extractive", {"model": "extractive"}])
-def test_summaries_and_the_decision_to_search_have_models_of_their_own(tmp_path: Path, choice: Any) -> None:
-    memory = {"summaries": {"summary_model": choice}, "web": {"slm_model": choice}}
-    agent = resolve_agent(written(tmp_path, memory=memory))
-    assert isinstance(agent.summary_model, ExtractiveChatModel)
-    assert isinstance(agent.search_model, ExtractiveChatModel)
-    assert isinstance(agent.small_model, ChatOpenAI)
-
-
-def test_a_configured_small_model_is_used_beside_a_chat_model_from_python(tmp_path: Path) -> None:
-    config = written(tmp_path, models={"small": "extractive"})
-    agent = resolve_agent(config, model=ChatOpenAI(model="mine"))
-    assert isinstance(agent.small_model, ExtractiveChatModel)
 
 
 def test_no_secret_is_shown_by_a_config_or_an_agent(tmp_path: Path) -> None:
@@ -92,7 +67,6 @@ def test_no_secret_is_shown_by_a_config_or_an_agent(tmp_path: Path) -> None:
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a key that is misspelt": ({"model": "openai:tiny", "api_kye": KEY}, "did you mean 'api_key'"),
     "two keys": ({"model": "openai:tiny", "api_key": KEY, "api_key_env": "SLM_WORD"}, "give one of them"),
-    "no model": ({"api_key": KEY}, "models.small.model: is missing"),
     "a key for the variable": ({"model": "openai:tiny", "api_key_env": KEY}, "models.small.api_key_env"),
     "a key that is no text": ({"model": "openai:tiny", "api_key": [KEY]}, "models.small.api_key"),
 }
@@ -105,6 +79,12 @@ def test_what_is_wrong_is_named_without_the_key(tmp_path: Path, endpoint: dict[s
     assert cause in str(caught.value)
     assert KEY not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+def test_a_stand_in_that_cannot_be_loaded_is_found_at_the_start(tmp_path: Path) -> None:
+    config = written(tmp_path, models={"chat": "openai:big", "fallback": ["anthropic:claude"]})
+    with pytest.raises(ModelConfigError, match=r"anthropic:claude.*ANTHROPIC_API_KEY is not set"):
+        resolve_agent(config)
 
 
 def test_a_variable_that_is_not_set_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,16 +100,8 @@ def test_a_model_that_cannot_be_set_up_says_so_without_the_key(
         raise RuntimeError(f"bad key {options['api_key']} for {options['base_url']}")
 
     monkeypatch.setattr("langchain.chat_models.init_chat_model", refuse)
-    config = written(tmp_path, models={"chat": "extractive", "small": {"model": "openai:tiny", "api_key": KEY}})
-    config_with_address = config.model_copy(
-        update={
-            "models": config.models.model_copy(
-                update={"small": config.models.small.model_copy(update={"base_url": ADDRESS})}  # type: ignore[union-attr]
-            )
-        }
-    )
     with caplog.at_level(logging.DEBUG), pytest.raises(ModelConfigError) as caught:
-        resolve_agent(config_with_address)
+        small(tmp_path, model="openai:tiny", api_key=KEY, base_url=ADDRESS)
     shown = f"{caught.value} {caught.value.__cause__} {caplog.text}"
     assert KEY not in shown
     assert "s3cret-word" not in shown

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from react_mem.integrations.coding_hooks import hook_client
 from react_mem.integrations.coding_hooks.hook_place import HookPlace, is_own, place_of
 from tests.support.coding_agent import CodingAgent
 
@@ -69,25 +68,6 @@ def somebody_at(place: HookPlace, answer: bytes | None) -> Iterator[None]:
         os.close(lock)
 
 
-def test_another_version_setting_or_agent_is_another_place(
-    place: HookPlace, agent: CodingAgent, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told = agent.environment
-    assert place_of("assistant", {**told, "CLAUDE_PROJECT_DIR": "/x", "PATH": "/y"}) == place
-    others = [
-        place_of("other", told),
-        place_of("assistant", {**told, "DATABASE_URL": "postgresql://x"}),
-        place_of("assistant", {**told, "EMBEDDING_MODEL": "openai:x"}),
-        place_of("assistant", {**told, "OPENAI_API_KEY": "x"}),
-    ]
-    (agent.home / ".env").write_text("CHAT_MODEL=x\n")
-    others.append(place_of("assistant", told))
-    (agent.home / ".env").unlink()
-    monkeypatch.setattr("react_mem.integrations.coding_hooks.hook_place.VERSION", "0.1.0")
-    others.append(place_of("assistant", told))
-    assert len({place, *others}) == 7
-
-
 def test_nobody_else_can_enter_it(place: HookPlace, agent: CodingAgent) -> None:
     os.chmod(place.folder, 0o750)  # noqa: S103 - it is what is mended
     assert place_of("assistant", agent.environment) == place
@@ -127,7 +107,7 @@ def test_a_memory_that_does_not_answer_is_not_waited_for(place: HookPlace, agent
     assert agent.residents() == []
 
 
-@pytest.mark.parametrize("answer", [b"", b"\xff{", b"[]", b'{"output": 7, "problem": "away"}'])
+@pytest.mark.parametrize("answer", [b"\xff{", b'{"output": 7, "problem": "away"}'])
 def test_an_answer_that_is_none_stops_nobody(place: HookPlace, agent: CodingAgent, answer: bytes) -> None:
     with somebody_at(place, answer):
         done = agent.run(EVENT)
@@ -135,9 +115,3 @@ def test_an_answer_that_is_none_stops_nobody(place: HookPlace, agent: CodingAgen
     assert done.stdout in (b"", b"7\n")
     assert done.stderr.startswith(b"react-mem: ")
     assert b"Hue" not in done.stderr
-
-
-def test_what_is_too_long_is_not_read_to_its_end(agent: CodingAgent) -> None:
-    done = agent.run(b" " * (hook_client.MAX_BYTES + 2))
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr == b"react-mem: the event is longer than 32 MB\n"

@@ -17,10 +17,9 @@ from mcp import Client, MCPError
 from mcp_types import CallToolResult, TextContent, TextResourceContents
 
 from react_mem.agents.config import AgentConfig, load_agent_config
-from react_mem.errors import DatabaseUnavailable
 from react_mem.integrations.mcp_server.mcp_results import NOTICE, ClientUser, calling
 from react_mem.integrations.mcp_server.mcp_tools import MAX_QUERY, MAX_RECALLED, MAX_SAID, MAX_TEXT, memory_server
-from react_mem.memory import MemoryFacade, MemoryScope, MemoryWriteEvent
+from react_mem.memory import MemoryFacade
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact
 from tests.support.databases import WordEmbeddings
@@ -53,12 +52,12 @@ def memory(store: BaseStore) -> MemoryFacade:
     return MemoryFacade(store, _assistant().memory)
 
 
-@pytest.fixture(params=["legacy", "auto"])
-def connect(memory: MemoryFacade, request: pytest.FixtureRequest) -> Open:
-    """Connect a client of a user: by `initialize`, as clients of 1.x do, or by the handshake of 2026."""
+@pytest.fixture
+def connect(memory: MemoryFacade) -> Open:
+    """Connect a client of a user: by the handshake of 2026, or by `initialize` ("legacy"), as clients of 1.x do."""
 
     @asynccontextmanager
-    async def connected(user_id: str = "ann", mode: str = request.param) -> AsyncIterator[Client]:
+    async def connected(user_id: str = "ann", mode: str = "auto") -> AsyncIterator[Client]:
         async def opened() -> MemoryFacade:
             return memory
 
@@ -137,51 +136,7 @@ async def test_every_tool_tells_what_it_may_do_and_what_it_answers(connect: Open
         assert tool.description
 
 
-async def test_every_input_has_a_stated_maximum(connect: Open) -> None:
-    async with connect() as client:
-        tools = (await client.list_tools()).tools
-    for tool in tools:
-        for name, schema in tool.input_schema["properties"].items():
-            [one] = [part for part in schema.get("anyOf", [schema]) if part["type"] != "null"]
-            bounded = {"maxLength", "maximum"} & one.keys() or one.get("format") == "date-time"
-            assert bounded, f"{tool.name}.{name}"
-            assert schema.get("description"), f"{tool.name}.{name}"
-
-
-async def test_nobody_says_in_an_argument_whose_memory_it_is(connect: Open) -> None:
-    async with connect() as client:
-        tools = (await client.list_tools()).tools
-        await remember(client, "I live in Hue")
-    assert not any({"user", "user_id", "owner"} & tool.input_schema["properties"].keys() for tool in tools)
-    async with connect("bob") as client:
-        found = await call(client, "recall", query="Where do I live in?", user_id="ann", user="ann")
-    assert found["memories"] == []
-
-
-async def test_what_it_offers_besides_tools(connect: Open) -> None:
-    async with connect() as client:
-        resources = {str(one.uri) for one in (await client.list_resources()).resources}
-        templates = {one.uri_template for one in (await client.list_resource_templates()).resource_templates}
-        [prompt] = (await client.list_prompts()).prompts
-    assert resources == {"memory://profile", "memory://conversations"}
-    assert templates == {"memory://conversations/{id}"}
-    assert prompt.name == "context"
-    assert [(one.name, one.required) for one in prompt.arguments or ()] == [("message", True)]
-
-
 # --- the tools ---
-
-
-async def test_what_one_client_remembers_another_recalls(connect: Open) -> None:
-    async with connect() as client:
-        done = await remember(client, "I live in Hue")
-        assert done["outcome"] == "stored"
-        [stored] = done["memories"]
-        assert (stored["text"], stored["origin"], stored["current"]) == ("I live in Hue.", "user", True)
-        assert (await remember(client, "I live in Hue"))["outcome"] == "known"
-    async with connect() as client:
-        [found] = (await call(client, "recall", query="Where do I live in?"))["memories"]
-        assert found["id"] == stored["id"]
 
 
 async def test_a_fact_that_another_replaces_stays_as_history(connect: Open) -> None:
@@ -205,7 +160,7 @@ async def test_a_fact_that_another_replaces_stays_as_history(connect: Open) -> N
         "Do I live in Rome?",
         "Write a story about somebody who lives in Rome.",
         "> I live in Rome\nWhat does this mail mean?",
-        "I like tea.",
+        "If I lived in Rome, I would be happy.",
     ],
 )
 async def test_what_the_user_does_not_state_is_not_stored(said: str, connect: Open) -> None:
@@ -229,16 +184,6 @@ async def test_a_fact_is_corrected_by_the_users_own_words_alone(connect: Open) -
         assert "it is not believed any more; correct the fact that is" in again
 
 
-@pytest.mark.parametrize("said", ["hello", "Thanks a lot!", "🥟", "If I lived in Rome, I would be happy."])
-async def test_what_states_nothing_is_neither_remembered_nor_a_correction(said: str, connect: Open) -> None:
-    async with connect() as client:
-        [stored] = (await remember(client, "I live in Hue"))["memories"]
-        for text in (said, "I would be happy"):
-            assert "Nothing was stored" in await refusal(client, "remember", text=text, said=said)
-            assert "Nothing was stored" in await refusal(client, "correct", id=stored["id"], text=text, said=said)
-        assert await recalled(client, "Where do I live in?") == ["I live in Hue."]
-
-
 async def test_only_what_the_user_asks_to_forget_is_forgotten(connect: Open) -> None:
     async with connect() as client:
         [stored] = (await remember(client, "I live in Hue"))["memories"]
@@ -259,23 +204,6 @@ async def test_which_memory_is_to_be_forgotten_is_asked_where_it_is_not_clear(co
         done = await call(client, "forget", what="what it is called", said="Forget what my pet is called.")
         assert done["outcome"] == "unclear"
         assert {one["text"] for one in done["candidates"]} == {"My cat is called Mimi.", "My dog is called Rex."}
-
-
-async def test_why_tells_the_messages_of_the_chat(connect: Open, memory: MemoryFacade) -> None:
-    [message] = await memory.dialog.append("ann", "monday", "user", "My cat is called Mimi.", agent_id="assistant")
-    event = {"user_id": "ann", "session_id": "monday", "agent_id": "assistant", "scope": MemoryScope.SEMANTIC}
-    data = {"text": "My cat is called Mimi.", "source_ids": [message.id]}
-    await memory.write(MemoryWriteEvent.model_validate({**event, "data": data}))
-    async with connect() as client:
-        found = (await call(client, "recall", query="What is my cat called?"))["memories"]
-        [fact] = [one for one in found if one["kind"] == "fact"]
-        why = await call(client, "why", id=fact["id"])
-        assert why["memory"] == fact
-        assert [(one["id"], one["session_id"], one["text"]) for one in why["sources"]] == [
-            (message.id, "monday", "My cat is called Mimi.")
-        ]
-        assert [(one["text"], one["why"]) for one in why["history"]] == [("My cat is called Mimi.", "believed")]
-        assert (why["doubts"], why["answers"]) == ([], 0)
 
 
 async def test_a_memory_is_labelled_and_fenced_as_in_a_prompt(connect: Open, memory: MemoryFacade) -> None:
@@ -308,12 +236,6 @@ async def test_the_profile_and_the_conversations_are_read(connect: Open, memory:
         ]
 
 
-async def test_a_conversation_that_is_not_there_is_said_not_to_be(connect: Open) -> None:
-    async with connect() as client:
-        with pytest.raises(MCPError, match="no such conversation; memory://conversations lists"):
-            await client.read_resource(f"memory://conversations/{UNKNOWN}")
-
-
 async def test_the_prompt_brings_what_an_agent_would_have_in_its_own(connect: Open) -> None:
     async with connect() as client:
         [alone] = (await client.get_prompt("context", {"message": "Where do I live in?"})).messages
@@ -328,29 +250,16 @@ async def test_the_prompt_brings_what_an_agent_would_have_in_its_own(connect: Op
         assert asked.content.text == "Where do I live in?"
 
 
-@pytest.mark.parametrize(
-    ("message", "told"), [(" ", "is empty: give"), ("a" * 16_001, "16,001 characters, of at most")]
-)
-async def test_a_prompt_that_is_refused_says_why(connect: Open, message: str, told: str) -> None:
-    async with connect() as client:
-        with pytest.raises(MCPError, match=told):
-            await client.get_prompt("context", {"message": message})
-
-
 # --- other users ---
 
 
 async def test_what_is_another_users_is_not_found(connect: Open, memory: MemoryFacade) -> None:
     await memory.dialog.append("ann", "monday", "user", "My locker code is 4711.", agent_id="assistant")
-    async with connect("ann") as client:
-        [stored] = (await remember(client, "My locker code is 4711"))["memories"]
+    async with connect("ann", "legacy") as client:
+        await remember(client, "My locker code is 4711")
     async with connect("bob") as client:
-        assert await recalled(client, "What is my locker code?") == []
-        assert "no memory with this id" in await refusal(client, "why", id=stored["id"])
-        asked = {"text": "My locker code is 1", "said": "My locker code is 1."}
-        assert "no memory with this id" in await refusal(client, "correct", id=stored["id"], **asked)
-        said = "Forget my locker code 4711."
-        assert "nothing like it" in await refusal(client, "forget", what=stored["id"], said=said)
+        found = await call(client, "recall", query="What is my locker code?", user_id="ann", user="ann")
+        assert found["memories"] == []
         with pytest.raises(MCPError, match="no such conversation"):
             await client.read_resource("memory://conversations/monday")
         assert (await read(client, "memory://conversations"))["conversations"] == []
@@ -375,20 +284,13 @@ async def test_what_is_another_users_is_not_found(connect: Open, memory: MemoryF
         ),
         ("recall", {"query": "tea", "limit": 0}, "greater than or equal to 1"),
         ("recall", {"query": "tea", "limit": 10**9}, f"less than or equal to {MAX_RECALLED}"),
-        ("recall", {"query": "tea", "as_of": "yesterday"}, "datetime"),
-        ("recall", {"query": {"$ne": ""}}, "valid string"),
         ("recall", {}, "Nothing was done: `query`: is missing; give it."),
         ("remember", {"text": MILLION, "said": "x"}, f"at most {MAX_TEXT} characters"),
         ("remember", {"text": "x", "said": MILLION}, f"at most {MAX_SAID} characters"),
-        ("remember", {"text": "I live in Hue"}, "`said`: is missing"),
         ("remember", {"text": "  ", "said": "I live in Hue."}, "`text` is empty"),
         ("remember", {"text": "I live in Hue 🎉", "said": "🎉"}, "Nothing was stored"),
         ("correct", {"id": UNKNOWN, "text": "I live in Hue", "said": "I live in Hue."}, "no memory with this id"),
-        ("correct", {"id": "x" * 201, "text": "y", "said": "z"}, "at most 200 characters"),
-        ("forget", {"what": UNKNOWN, "said": "Forget it."}, "nothing like it is remembered"),
         ("forget", {"what": "\x00", "said": "Forget it."}, "nothing like it is remembered"),
-        ("why", {"id": UNKNOWN}, "no memory with this id"),
-        ("why", {"id": "\x00"}, "no memory with this id"),
         ("why", {"id": "../../profile"}, "no memory with this id"),
         ("no_such_tool", {}, "Unknown tool"),
     ],
@@ -401,34 +303,6 @@ async def test_bad_input_is_told_with_its_cause_and_stores_nothing(
     assert told in refused
     assert not any(part in refused for part in ("pydantic", "https://", "[type=", "Arguments"))
     assert await memory.list_records("ann") == []
-
-
-async def test_what_is_kept_is_the_statement_without_the_answer_before_it_or_the_comma_behind_it(connect: Open) -> None:
-    async with connect() as client:
-        said = "By the way, I play chess, and what is the weather?"
-        chess = await call(client, "remember", text="I play chess", said=said)
-        assert [memory["text"] for memory in chess["memories"]] == ["I play chess"]
-        work = await call(client, "remember", text="I work in Lyon", said="I work in Lyon.")
-        [old] = work["memories"]
-        new = await call(client, "correct", id=old["id"], text="I work in Riga", said="No, I work in Riga.")
-        assert new["memory"]["text"] == "I work in Riga."
-        gone = await call(client, "forget", what="I work in Riga", said="Forget that I work in Riga.")
-        assert gone["outcome"] == "forgotten"
-        assert not any("Riga" in text for text in await recalled(client, "Where do I work?"))
-
-
-async def test_emoji_and_any_script_are_remembered_as_they_are(connect: Open) -> None:
-    async with connect() as client:
-        for text in ("My cat is called Mimi 🐈‍⬛🎉", "Tôi sống ở Huế", "我住在顺化"):
-            done = await call(client, "remember", text=text, said=text)
-            assert text in done["memories"][0]["text"]
-
-
-async def test_the_prompt_refuses_what_it_cannot_take(connect: Open) -> None:
-    async with connect() as client:
-        for message in ("", "  ", MILLION):
-            with pytest.raises(MCPError):
-                await client.get_prompt("context", {"message": message})
 
 
 # --- failures ---
@@ -447,15 +321,6 @@ async def test_a_memory_that_fails_is_told_without_its_content(
     assert "memory cannot be reached now (RuntimeError); go on without it" in told
     assert "diary" not in told
     assert sum(record.levelno >= logging.WARNING for record in caplog.records) == 1
-
-
-async def test_a_database_that_is_down_is_told_with_the_cure(connect: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def down(*_: object) -> None:
-        raise DatabaseUnavailable("the database does not answer; see that it runs")
-
-    monkeypatch.setattr(MemoryFacade, "read", down)
-    async with connect() as client:
-        assert "the database does not answer; see that it runs" in await refusal(client, "recall", query="tea")
 
 
 async def test_what_is_under_a_legal_hold_is_not_forgotten(connect: Open, memory: MemoryFacade) -> None:

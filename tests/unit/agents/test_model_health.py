@@ -1,94 +1,37 @@
-"""The circuit breaker of a model: when it is left alone, and when it is tried again."""
+"""The circuit breaker of a model: how long it is left alone."""
 
 from __future__ import annotations
 
-import pytest
-
 from react_mem.agents.models import ModelFailure
-from react_mem.agents.resolve import FIRST_REST, LONGEST_REST, SLOW_SECONDS, ModelHealth
+from react_mem.agents.resolve import FIRST_REST, LONGEST_REST, ModelHealth
 
-DOWN = ModelFailure("server", "It failed.")
 NAME = "openai:gpt"
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
+def test_each_failed_trial_doubles_the_rest_up_to_a_limit_and_a_service_says_its_own() -> None:
+    now = 1000.0
+    health = ModelHealth(lambda: now)
 
-    def __call__(self) -> float:
-        return self.now
+    def fail(kind: str = "server", wait: float | None = None) -> None:
+        health.failed(NAME, ModelFailure(kind, "It failed.", wait=wait), 0.1)  # type: ignore[arg-type]
 
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def health(clock: Clock) -> ModelHealth:
-    return ModelHealth(clock)
-
-
-def fail(health: ModelHealth, times: int = 1, failure: ModelFailure = DOWN, seconds: float = 0.1) -> None:
-    for _ in range(times):
-        health.failed(NAME, failure, seconds)
-
-
-def test_one_quick_failure_is_no_outage_and_two_in_a_row_are(health: ModelHealth) -> None:
-    fail(health)
+    for _ in range(5):
+        # a request that is refused says nothing of the model
+        fail("request")
+    fail()
     assert health.admits(NAME)
-    health.answered(NAME)
-    fail(health)
-    assert health.admits(NAME)
-    fail(health)
-    assert not health.admits(NAME)
-
-
-def test_a_slow_failure_is_enough(health: ModelHealth) -> None:
-    fail(health, seconds=SLOW_SECONDS)
-    assert not health.admits(NAME)
-    assert health.last_failure(NAME) == DOWN
-
-
-def test_after_its_rest_one_call_tries_and_an_answer_ends_it(health: ModelHealth, clock: Clock) -> None:
-    fail(health, 2)
-    clock.now += FIRST_REST
-    assert [health.admits(NAME) for _ in range(3)] == [True, False, False]
-    assert health.answered(NAME)
-    assert health.admits(NAME)
-    assert health.admits(NAME)
-
-
-def test_a_trial_that_is_never_heard_of_leaves_room_for_another(health: ModelHealth, clock: Clock) -> None:
-    fail(health, 2)
-    clock.now += FIRST_REST
-    assert health.admits(NAME)
-    clock.now += FIRST_REST
-    assert health.admits(NAME)
-
-
-def test_each_failed_trial_doubles_the_rest_up_to_a_limit(health: ModelHealth, clock: Clock) -> None:
-    fail(health, 2)
+    fail()
     rests = []
     for _ in range(8):
         rests.append(health.seconds_left(NAME))
-        clock.now += rests[-1]
-        assert health.admits(NAME)
-        fail(health)
-    assert rests[:3] == [FIRST_REST, 2 * FIRST_REST, 4 * FIRST_REST]
-    assert rests[-1] == LONGEST_REST
-
-
-def test_a_service_is_not_asked_before_it_wants_to_be(health: ModelHealth, clock: Clock) -> None:
-    fail(health, 2, ModelFailure("rate", "Too many.", wait=90))
-    clock.now += 89
-    assert not health.admits(NAME)
-    clock.now += 1
+        assert not health.admits(NAME)
+        now += rests[-1]
+        # one call tries
+        assert [health.admits(NAME) for _ in range(2)] == [True, False]
+        fail()
+    assert (rests[:3], rests[-1]) == ([FIRST_REST, 2 * FIRST_REST, 4 * FIRST_REST], LONGEST_REST)
+    assert health.answered(NAME)
     assert health.admits(NAME)
-
-
-@pytest.mark.parametrize("kind", ["context", "request"])
-def test_a_request_that_is_refused_says_nothing_of_the_model(health: ModelHealth, kind: str) -> None:
-    fail(health, 5, ModelFailure(kind, "No."), seconds=60)  # type: ignore[arg-type]
-    assert health.admits(NAME)
-    assert health.last_failure(NAME) is None
+    for _ in range(2):
+        fail("rate", wait=90)
+    assert health.seconds_left(NAME) == 90

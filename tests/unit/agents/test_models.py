@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-
 import httpx
 import pytest
-from langchain_core.language_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
 from openai import Timeout
 
-from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.models import explain_model_error, load_chat_model, resolve_chat_spec
 from react_mem.errors import ModelConfigError
-from react_mem.memory.llm.budget import capabilities_of
 from tests.support.openai_server import OpenAIServer, Reply, openai_server
 
 __all__ = ["openai_server"]
@@ -37,11 +32,9 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({}, "extractive"),
         ({"OPENAI_API_KEY": KEY}, "openai:gpt-5.4-mini"),
-        ({"OPENAI_API_KEY": KEY, "OPENAI_MODEL": "gpt-4.1-nano"}, "openai:gpt-4.1-nano"),
         ({"OPENAI_BASE_URL": "http://localhost:1/v1", "OPENAI_MODEL": "qwen"}, "openai:qwen"),
         ({"OPENAI_API_KEY": KEY, "CHAT_MODEL": "anthropic:claude"}, "anthropic:claude"),
         ({"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "", "CHAT_MODEL": ""}, "extractive"),
-        ({"CHAT_MODEL": "auto"}, "extractive"),
     ],
 )
 def test_auto_takes_what_the_environment_offers(
@@ -51,10 +44,6 @@ def test_auto_takes_what_the_environment_offers(
         monkeypatch.setenv(name, value)
     assert resolve_chat_spec("auto") == spec
     assert resolve_chat_spec("groq:llama") == "groq:llama"
-
-
-def test_without_anything_the_model_is_extractive() -> None:
-    assert isinstance(load_chat_model("auto"), ExtractiveChatModel)
 
 
 def test_a_model_has_a_time_limit_and_bounded_retries() -> None:
@@ -77,11 +66,8 @@ async def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch
     ("spec", "cause"),
     [
         ("openai:gpt-4.1-mini", "'openai:gpt-4.1-mini' but OPENAI_API_KEY is not set: set it in .env"),
-        ("gpt-4.1-mini", "OPENAI_API_KEY is not set"),
-        ("anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY is not set"),
         ("groq:llama", "GROQ_API_KEY is not set"),
         ("fireworks:x", "pip install langchain-fireworks"),
-        ("opneai:gpt-4.1", "did you mean 'openai'?"),
         ("extractiv", "did you mean 'extractive'?"),
         ("nonsense", "names no known provider; write auto, extractive or provider:model"),
     ],
@@ -91,11 +77,6 @@ def test_a_model_that_cannot_be_loaded_says_why_and_what_to_do(spec: str, cause:
         load_chat_model(spec)
     assert repr(spec) in str(caught.value)
     assert cause in str(caught.value)
-
-
-def test_tool_calling_is_told_from_the_models_class() -> None:
-    assert capabilities_of(load_chat_model("openai:gpt-4.1-mini", api_key=KEY)).calls_tools
-    assert not capabilities_of(FakeListChatModel(responses=["x"])).calls_tools
 
 
 async def failure(model: ChatOpenAI) -> str:
@@ -115,7 +96,6 @@ def scripted(server: OpenAIServer, **options: object) -> ChatOpenAI:
         (Reply(status=403, error="no access"), "may not use", "no access"),
         (Reply(status=404, error="no such model"), "no model 'openai:scripted'", "models.chat"),
         (Reply(status=429, error="slow down", headers={"retry-after": "7"}), "(429)", "Wait 7 seconds"),
-        (Reply(status=429, error="slow down"), "(429)", "Wait a little"),
         (
             Reply(
                 status=429,
@@ -148,15 +128,6 @@ async def test_a_failed_call_is_explained(
     assert "secret" not in message
 
 
-async def test_a_timeout_is_explained(openai_server: OpenAIServer) -> None:
-    release = threading.Event()
-    openai_server.add(Reply(text="late", hold=release))
-    message = await failure(scripted(openai_server, timeout=0.05))
-    release.set()
-    assert "did not answer in time" in message
-    assert "models: {fallback_after: SECONDS}" in message
-
-
 async def test_a_server_that_is_not_there_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     model = load_chat_model(SPEC, max_retries=0)
@@ -169,9 +140,7 @@ async def test_a_server_that_is_not_there_is_explained(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("error", "cause"),
     [
-        (TimeoutError(), "did not answer in time"),
-        (httpx.ReadTimeout("x"), "did not answer in time"),
-        (httpx.ConnectError("refused"), "cannot be reached"),
+        (httpx.ReadTimeout("x"), "models: {fallback_after: SECONDS}"),
         (ConnectionRefusedError("refused"), "cannot be reached"),
         (ValueError("what is this"), "failed: ValueError: what is this"),
     ],

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from react_mem.agents.terminal.arguments import command_line
-from react_mem.integrations.coding_hooks.hook_client import DEFAULT_AGENT, SECONDS
+from react_mem.integrations.coding_hooks.hook_client import SECONDS
 from react_mem.integrations.coding_hooks.hook_place import VERSION
 from tests.support.documents import blocks
 
@@ -36,6 +36,7 @@ def hooks_of(plugin: Path) -> dict[str, list[dict[str, Any]]]:
 def test_a_plugin_has_the_version_of_the_package_and_starts_its_commands(plugin: Path) -> None:
     manifest = read(plugin / PLUGINS[plugin] / "plugin.json")
     assert (manifest["name"], manifest["version"]) == (PROJECT["name"], PROJECT["version"])
+    assert manifest["version"] == VERSION
     assert all((plugin / manifest[key]).is_file() for key in ("hooks", "mcpServers") if key in manifest)
     for event, groups in hooks_of(plugin).items():
         [[hook]] = [group["hooks"] for group in groups]
@@ -71,12 +72,6 @@ def test_the_marketplaces_lead_to_the_plugins() -> None:
 def test_the_page_shows_the_hooks_of_the_plugin() -> None:
     [block] = blocks("json", "docs/coding_agents.md")
     assert json.loads(block.text)["hooks"] == hooks_of(CLAUDE_CODE)
-
-
-def test_the_client_knows_its_version_and_the_default_agent_without_asking() -> None:
-    assert PROJECT["version"] == VERSION
-    told = command_line().parse_args(["hook"])
-    assert told.agent == DEFAULT_AGENT
 
 
 def test_the_client_loads_nothing_that_takes_long() -> None:

@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.agent_opening import open_agent
-from react_mem.agents.config import AgentConfig, load_agent_config_file
+from react_mem.agents.config import load_agent_config_file
 from react_mem.agents.resolve import resolve_agent
 from react_mem.agents.standing_files import StandingFiles, StandingInstructions
 from react_mem.errors import AgentConfigError
@@ -76,9 +76,8 @@ async def test_both_managers_are_told_and_nothing_of_it_is_remembered(
     await assert_forgets(store, "Greet nobody")
 
 
-@pytest.mark.parametrize("manager", ["react", "react_mem"])
-async def test_they_stand_behind_other_instructions_too(manager: str, agent: Callable[..., Path]) -> None:
-    file = agent("../AGENTS.md", manager=manager, more="overridable: [system_prompt]\n")
+async def test_they_stand_behind_other_instructions_too(agent: Callable[..., Path]) -> None:
+    file = agent("../AGENTS.md", more="overridable: [system_prompt]\n")
     model = ScriptedModel(script=["Yes."])
     blocks = SystemMessage([{"type": "text", "text": "Be a poet.", "cache_control": {"type": "ephemeral"}}])
     where = {"store": InMemoryStore(), "checkpointer": InMemorySaver()}
@@ -115,28 +114,12 @@ def test_what_cannot_be_used_is_told_at_the_start(
         resolve_agent(load_agent_config_file(agent(*files)))
 
 
-@pytest.mark.parametrize("file", ["../../OUTSIDE.md", "/etc/OUTSIDE.md", "../LINK.md", "../../project2/OUTSIDE.md"])
+@pytest.mark.parametrize("file", ["../../OUTSIDE.md", "/etc/OUTSIDE.md", "../LINK.md"])
 def test_what_is_outside_of_the_project_is_refused(file: str, agent: Callable[..., Path], project: Path) -> None:
     (project.parent / "OUTSIDE.md").write_text("secret", encoding="utf-8")
     (project / "LINK.md").symlink_to(project.parent / "OUTSIDE.md")
     with pytest.raises(AgentConfigError, match=r"standing_instructions\.files: .* is outside of the project"):
         load_agent_config_file(agent(file))
-
-
-@pytest.mark.parametrize(
-    ("value", "cause"),
-    [
-        ("{files: [notes.txt]}", "standing_instructions.files: 'notes.txt' is no Markdown file"),
-        ("{files: AGENTS.md}", "standing_instructions.files: must be a list such as [a, b]"),
-        ("{file: [AGENTS.md]}", "standing_instructions.file: unknown key"),
-        ("{max_tokens: 0}", "standing_instructions.max_tokens: "),
-    ],
-)
-def test_a_wrong_key_is_named(value: str, cause: str, project: Path) -> None:
-    file = project / "agents" / "clerk.yaml"
-    file.write_text(f"manager: react\nstanding_instructions: {value}\n", encoding="utf-8")
-    with pytest.raises(AgentConfigError, match=re.escape(cause)):
-        load_agent_config_file(file)
 
 
 async def test_what_becomes_unusable_leaves_in_force_what_was_read(
@@ -153,10 +136,3 @@ async def test_what_becomes_unusable_leaves_in_force_what_was_read(
     assert "200 at most" in caplog.text
     file.write_text("Greet nobody.", encoding="utf-8")
     assert "Greet nobody." in await standing.text()
-
-
-def test_without_files_the_instructions_are_as_they_were(project: Path) -> None:
-    (project / "EMPTY.md").write_text("  \n", encoding="utf-8")
-    assert StandingFiles(StandingInstructions()).load() == ""
-    assert StandingFiles(StandingInstructions(files=(project / "EMPTY.md",))).load() == ""
-    assert AgentConfig(name="a", manager="react").standing_instructions.files == ()

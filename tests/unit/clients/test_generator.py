@@ -65,12 +65,6 @@ def schema(**operation: Any) -> dict[str, Any]:
     return {"paths": {"/v1/it": {"get": described}}, "components": {"schemas": {"Found": found}}}
 
 
-def test_what_is_deprecated_or_elsewhere_is_left_out() -> None:
-    assert read(schema(deprecated=True), "/v1").operations == []
-    assert read(schema(), "/v2").operations == []
-    assert [one.name for one in read(schema(), "/v1").operations] == ["find_it"]
-
-
 def test_a_word_of_python_is_no_name_of_a_field() -> None:
     models = python_files(read(schema(), "/v1"))["models.py"]
     assert 'from_: str = Field(alias="from")' in models
@@ -87,7 +81,6 @@ def test_a_list_whose_pages_cannot_be_turned_is_refused() -> None:
 @pytest.mark.parametrize(
     ("kind", "python", "typescript"),
     [
-        ({"type": "integer"}, "int", "number"),
         ({"type": "string", "format": "date-time"}, "datetime", "string | Date"),
         ({"type": "array", "items": {"enum": ["x", "y"]}}, 'Sequence[Literal["x", "y"]]', 'readonly ("x" | "y")[]'),
         ({"anyOf": [{"type": "number"}, {"type": "null"}]}, "float | None", "number | null"),
@@ -97,7 +90,6 @@ def test_a_list_whose_pages_cannot_be_turned_is_refused() -> None:
             "Readonly<Record<string, number>>",
         ),
         ({"const": "yes"}, 'Literal["yes"]', '"yes"'),
-        ({}, "Any", "unknown"),
     ],
     ids=str,
 )

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.integrations import ImportOwners, import_memories
@@ -93,15 +92,6 @@ async def test_what_stands_beside_an_entry_and_is_too_large_is_counted_and_the_m
     assert (outcome.updated["ann"], outcome.unnoted) == (1, 1)
 
 
-async def test_the_same_again_changes_nothing_at_all(memory: MemoryFacade) -> None:
-    source = Told(*(fact(str(n), f"Likes tea number {n}") for n in range(250)))
-    assert (await import_from(memory, source, ANN)).added["ann"] == 250
-    before = await all_items(memory.store)
-    outcome = await import_from(memory, source, ANN)
-    assert (outcome.added.total(), outcome.known["ann"], outcome.skipped) == (0, 250, {})
-    assert await all_items(memory.store) == before
-
-
 async def test_what_is_known_in_the_same_words_is_not_remembered_twice(memory: MemoryFacade) -> None:
     await memory.semantic.add(["I live in Huế."], user_id="ann", session_id="s", agent_id="a")
     before = await facts(memory)
@@ -146,23 +136,6 @@ async def test_what_was_corrected_stays_corrected(memory: MemoryFacade) -> None:
     ]
 
 
-async def test_what_its_source_ended_and_says_again_is_believed_again(memory: MemoryFacade) -> None:
-    ended = fact("1", "Works at the library", valid_to=LONG_AGO, expired_at=LONG_AGO)
-    again = fact("2", "Works at the library", at=LONG_AGO + timedelta(days=9))
-    await import_from(memory, Told(ended, again), ANN)
-    assert (await facts(memory))["Works at the library"].current
-    await import_from(memory, Told(ended), ANN)
-    assert (await facts(memory))["Works at the library"].current
-
-
-async def test_once_erased_altogether_it_can_be_imported_anew(memory: MemoryFacade) -> None:
-    source = Told(fact("1", "Likes tea"))
-    await import_from(memory, source, ANN)
-    await memory.forget_user("ann")
-    assert await all_items(memory.store) == []
-    assert (await import_from(memory, source, ANN)).added["ann"] == 1
-
-
 async def test_a_dry_run_counts_the_same_and_writes_nothing(memory: MemoryFacade) -> None:
     entries = [fact(str(n), f"Likes tea number {n % 7}", owner=f"user {n % 2}") for n in range(30)]
     odd = [UnusableEntry("line 3", "is broken"), fact("e", " "), fact("long", "x" * 1_000_001)]
@@ -180,22 +153,6 @@ async def test_a_dry_run_counts_the_same_and_writes_nothing(memory: MemoryFacade
     ]
 
 
-async def test_owners_are_kept_mapped_or_one_and_nobody_else_is_touched(memory: MemoryFacade) -> None:
-    source = Told(fact("1", "Ann's", owner="ann"), fact("2", "Bob's", owner="bob"), fact("3", "Nobody's"))
-    with pytest.raises(ValueError, match=r"2 owners \('ann', 'bob'\).*react-mem import --map NAME=USER"):
-        await import_from(memory, source, ImportOwners(user="eve"))
-    assert await all_items(memory.store) == []
-    mapped = await import_from(memory, source, ImportOwners(mapped={"bob": "eve", "": "dan"}))
-    assert mapped.added == {"eve": 1, "dan": 1}
-    assert mapped.skipped == {"belongs to nobody who was named": 1}
-    kept = await import_from(memory, source, ImportOwners(nobodys="eve"))
-    assert kept.added == {"ann": 1, "bob": 1, "eve": 1}
-    one = await import_from(memory, Told(fact("1", "Ann's", owner="ann")), ImportOwners(user="kim"))
-    assert one.added == {"kim": 1}
-    bad = await import_from(memory, Told(fact("1", "x", owner="a\nb"), fact("2", "x", owner="y" * 600)), ImportOwners())
-    assert bad.skipped == {"names an owner who is not 1 to 512 printable characters": 2}
-
-
 async def test_whose_it_becomes_is_said_where_it_is_of_no_person_and_by_either_name(memory: MemoryFacade) -> None:
     bots = Told(fact("1", "Likes tea", owner="agent bot", is_persons=False), fact("2", "Nobody's"))
     with pytest.raises(ValueError, match=r"of no user, but of 'agent bot': say whose .*--map NAME=USER"):
@@ -210,52 +167,12 @@ async def test_whose_it_becomes_is_said_where_it_is_of_no_person_and_by_either_n
         assert (await import_from(memory, account, ImportOwners(mapped={name: user}))).added == {user: 1}
 
 
-async def test_history_without_the_memory_that_says_whose_it_is_is_nobodys_until_a_user_is_named(
-    memory: MemoryFacade, tmp_path: Path
-) -> None:
-    file = tmp_path / "history.json"
-    said = {"old_memory": "Works at Hooli", "new_memory": "Works at Globex", "event": "UPDATE", "is_deleted": 0}
-    times = {"created_at": "2023-01-01T00:00:00Z", "updated_at": "2024-05-01T00:00:00Z"}
-    past = {"id": "h1", "memory_id": "mm", **said, **times}
-    file.write_text(json.dumps([past]), encoding="utf-8")
-    mine = ImportOwners(nobodys="kim")
-    for owners in (mine, ImportOwners(mapped={"hank": "hank"})):
-        with pytest.raises(ValueError, match=r"give the memories in the same import, or say whose .* \(--user\)"):
-            await import_memories(memory, "mem0", str(file), owners)
-    assert await all_items(memory.store) == []
-    file.write_text(json.dumps([past, {"id": "x", "memory": "Likes tea", "user_id": "hank"}]), encoding="utf-8")
-    outcome = await import_memories(memory, "mem0", str(file), mine)
-    assert (outcome.added, [*outcome.skipped.values()]) == ({"hank": 1}, [1])
-    assert "same import" in next(iter(outcome.skipped))
-    assert (await import_memories(memory, "mem0", str(file), "hank")).added == {"hank": 1}
-    assert not (await facts(memory, "hank"))["Works at Hooli"].current
-
-
-async def test_what_is_skipped_is_named_by_its_place_where_it_has_no_id(memory: MemoryFacade) -> None:
-    entries = [fact("1f3a", " ", place="own.jsonl, line 1"), fact("2", " "), fact("3", "Likes tea")]
-    outcome = await import_from(memory, Told(*entries), ANN)
-    assert outcome.places == {"says nothing": ["own.jsonl, line 1", "fact 2"]}
-
-
-async def test_a_source_with_nothing_to_import_is_refused_and_says_so(memory: MemoryFacade) -> None:
-    with pytest.raises(ValueError, match="has nothing in it that could be imported"):
-        await import_from(memory, Told(), ANN)
-    odd = Told(UnusableEntry("line 1", "is broken"), UnusableEntry("line 2", "is broken"), fact("e", " "))
-    with pytest.raises(
-        ValueError, match=r"none of it can become a memory: 2 skipped: is broken \(line 1, line 2\); 1 "
-    ):
-        await import_from(memory, odd, ANN)
-
-
 @pytest.mark.parametrize(
     ("system", "other", "content"),
     [
         ("claude", "chatgpt", {"conversations.json": [chat()]}),
         ("chatgpt", "claude", {"conversations.json": [CLAUDE]}),
         ("mem0", "zep", {"graph.json": GRAPH}),
-        ("zep", "mem0", {"memories.json": mem0_memories(2)}),
-        ("mem0", "jsonl", {"own.jsonl": [{"text": "Likes tea", "user": "ann"}]}),
-        ("jsonl", "markdown", {"list.md": "- Likes tea\n"}),
         ("jsonl", "mem0", {"memories.json": {"results": mem0_memories(2)}}),
         ("mem0", "", {"notes.txt": "no list"}),
     ],
@@ -272,13 +189,6 @@ async def test_another_systems_archive_is_refused_and_told(
     assert await all_items(memory.store) == []
     if other:
         assert (await import_memories(memory, other, str(archive), "ann")).added["ann"]
-
-
-async def test_of_a_personal_export_its_one_account_is_whoever_imports_it(memory: MemoryFacade) -> None:
-    own = Told(fact("1", "Likes tea", owner="account 7"), personal=True)
-    assert (await import_from(memory, own, ImportOwners(nobodys="ann"))).added == {"ann": 1}
-    team = Told(*(fact(str(n), "Likes tea", owner=f"account {n}") for n in range(2)), personal=True)
-    assert (await import_from(memory, team, ImportOwners(nobodys="ann"))).added == {"account 0": 1, "account 1": 1}
 
 
 async def test_messages_documents_and_episodes_are_found_as_what_they_are(memory: MemoryFacade) -> None:
@@ -422,31 +332,6 @@ async def test_what_the_quotas_have_no_room_for_is_skipped_until_there_is() -> N
     assert (await import_from(roomy, source, ImportOwners(nobodys="ann"))).added["ann"] == 30
 
 
-async def test_an_interrupted_import_is_gone_on_with(memory: MemoryFacade, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = Told(*(fact(str(n), f"Likes tea number {n}") for n in range(50)), batch=10)
-    write = InMemoryStore.abatch
-    batches = 0
-
-    async def failing(self: InMemoryStore, ops: Any) -> Any:
-        nonlocal batches
-        ops = list(ops)
-        batches += any(isinstance(op, PutOp) for op in ops)
-        if batches > 3:
-            raise KeyboardInterrupt
-        return await write(self, ops)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(InMemoryStore, "abatch", failing)
-        with pytest.raises(KeyboardInterrupt):
-            await import_from(memory, source, ANN)
-    assert 0 < len(await facts(memory)) < 50
-    done: list[tuple[int, int | None]] = []
-    outcome = await import_from(memory, source, ANN, told=lambda count, total: done.append((count, total)))
-    assert outcome.added["ann"] + outcome.known["ann"] == 50
-    assert len(await facts(memory)) == 50
-    assert done[-1] == (50, 50)
-
-
 async def test_what_its_source_says_by_now_takes_the_place_of_what_it_said(memory: MemoryFacade) -> None:
     later = LONG_AGO + timedelta(days=9)
     await import_from(memory, Told(fact("1", "Lives in Huế"), fact("2", "Likes jazz")), ANN)
@@ -539,8 +424,7 @@ async def test_documents_and_episodes_are_replaced_and_messages_stay(memory: Mem
     ]
 
 
-@pytest.mark.parametrize("kind", ["document", "episode", "fact"])
-@pytest.mark.parametrize("dated", ["alike", "later", "not at all"])
+@pytest.mark.parametrize(("kind", "dated"), [("document", "alike"), ("episode", "later"), ("fact", "not at all")])
 async def test_two_texts_of_one_id_come_to_the_same_each_time(memory: MemoryFacade, kind: str, dated: str) -> None:
     first, second = {
         "alike": (LONG_AGO, LONG_AGO),
@@ -565,54 +449,3 @@ async def test_two_texts_of_one_id_come_to_the_same_each_time(memory: MemoryFaca
         assert (again.added["ann"], again.updated["ann"], again.known["ann"]) == (0, 0, 1)
         assert [*again.skipped.values()] == [1]
         assert await all_items(memory.store) == before
-
-
-async def test_of_several_texts_of_one_id_the_first_of_the_latest_date_counts(memory: MemoryFacade) -> None:
-    said: dict[str, Any] = {"kind": "document"}
-    days = {"One": 1, "Two": 2, "Three": 2, "Four": 1}
-    source = Told(*(fact("1", text, at=LONG_AGO + timedelta(days=day), **said) for text, day in days.items()))
-    for added, updated, skipped in ((1, 1, 2), (0, 0, 3), (0, 0, 3)):
-        outcome = await import_from(memory, source, ANN)
-        assert (outcome.added["ann"], outcome.updated["ann"], outcome.skipped.total()) == (added, updated, skipped)
-        assert [item.value["text"] for item in await everything(memory.store, "ann")] == ["Two"]
-
-
-async def test_two_episodes_of_one_id_and_goal_come_to_the_same_each_time(memory: MemoryFacade) -> None:
-    said: dict[str, Any] = {"kind": "episode"}
-    source = Told(fact("1", "Tree", outcome="Drawn", **said), fact("1", "Tree", outcome="Felled", **said))
-    for added in (1, 0):
-        outcome = await import_from(memory, source, ANN)
-        assert (outcome.added["ann"], outcome.updated["ann"], [*outcome.skipped.values()]) == (added, 0, [1])
-
-
-@pytest.mark.parametrize("kind", ["document", "episode"])
-async def test_a_text_without_a_date_that_changes_and_changes_back_is_updated_once_each(
-    memory: MemoryFacade, kind: str
-) -> None:
-    said: dict[str, Any] = {"kind": kind, "at": None}
-    for text, updated in (("One", 0), ("Two", 1), ("Two", 0), ("One", 1), ("One", 0)):
-        outcome = await import_from(memory, Told(fact("1", text, **said)), ANN)
-        assert (outcome.updated["ann"], outcome.skipped) == (updated, {})
-        [held] = await everything(memory.store, "ann")
-        assert held.value["text"] == text
-
-
-async def test_a_transaction_is_bounded_by_what_it_has_to_read(
-    memory: MemoryFacade, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes: list[int] = []
-    write = InMemoryStore.abatch
-
-    async def counted(self: InMemoryStore, ops: Any) -> Any:
-        ops = list(ops)
-        written = [op.value["text"] for op in ops if isinstance(op, PutOp) and op.value and op.value.get("text")]
-        if written:
-            sizes.append(sum(map(len, written)))
-        return await write(self, ops)
-
-    monkeypatch.setattr(InMemoryStore, "abatch", counted)
-    await import_from(memory, Told(*(fact(str(n), f"{n} likes tea. " * 100) for n in range(200)), batch=200), ANN)
-    lines = [line async for line in memory.export_user("ann")]
-    await memory.import_user("bob", lines)
-    assert max(sizes) <= 50_000
-    assert sum(sizes) > 500_000

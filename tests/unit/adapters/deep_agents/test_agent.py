@@ -48,16 +48,20 @@ def agent(model: ScriptedModel, store: Any, backend: Any = None, **options: Any)
     )
 
 
-@pytest.fixture(params=["ainvoke", "invoke", "invoke in a thread"])
+every_way = pytest.mark.parametrize("ask", ["ainvoke", "invoke", "invoke in a thread"], indirect=True)
+
+
+@pytest.fixture
 def ask(request: pytest.FixtureRequest) -> Ask:
-    """Ask an agent in each way that a program may; return what tools and agent said in the turn."""
+    """Ask an agent in one of the ways that a program may; return what tools and agent said in the turn."""
+    how = getattr(request, "param", "ainvoke")
 
     async def ask(graph: Any, text: str, thread: str = "1", user: str | None = "ann") -> list[str]:
         asked = {"messages": [("user", text)]}, {"configurable": {"thread_id": thread}}
         context = {"user_id": user} if user else None
-        if request.param == "ainvoke":
+        if how == "ainvoke":
             result = await graph.ainvoke(*asked, context=context)
-        elif request.param == "invoke":
+        elif how == "invoke":
             result = graph.invoke(*asked, context=context)
         else:
             result = await asyncio.to_thread(graph.invoke, *asked, context=context)
@@ -72,6 +76,7 @@ def system(model: ScriptedModel, call: int = -1) -> str:
     return first.text
 
 
+@every_way
 async def test_a_file_outlives_its_conversation_and_is_its_users(ask: Ask, store: Any) -> None:
     model = ScriptedModel(
         script=[
@@ -93,29 +98,7 @@ async def test_a_file_outlives_its_conversation_and_is_its_users(ask: Ask, store
     assert (file.payload["origin"], file.payload["session_id"]) == ("assistant", "1")
 
 
-async def test_a_file_teaches_nothing_about_the_user(store: Any) -> None:
-    content = "I live in Paris. My cat is called Tom.\n"
-    model = ScriptedModel(script=[calls(("write_file", {"file_path": "/a.md", "content": content})), "done"])
-    graph = agent(model, store, middleware=[MemoryMiddleware(policy=INLINE)])
-    await graph.ainvoke(
-        {"messages": [("user", "I live in Hue.")]},
-        {"configurable": {"thread_id": "1"}},
-        context={"user_id": "ann"},
-    )
-    memory = MemoryFacade(store)
-    facts = [one.payload["text"] for one in await memory.list_records("ann", [MemoryScope.SEMANTIC])]
-    assert facts == ["I live in Hue."]
-
-
-async def test_of_nobody_nothing_is_kept_and_the_turn_is_answered(ask: Ask, store: Any) -> None:
-    model = ScriptedModel(script=[calls(("write_file", {"file_path": "/a.md", "content": "x"})), "sorry"])
-    graph = agent(model, store, memory=["/AGENTS.md"], skills=["/skills/"])
-    said = await ask(graph, "Note it.", user=None)
-    assert any("no user is named (user_id)" in one for one in said)
-    assert said[-1] == "sorry"
-    assert store.list_namespaces() == []
-
-
+@every_way
 async def test_a_failing_store_fails_no_turn(ask: Ask) -> None:
     class Broken(InMemoryStore):
         def batch(self, ops: Any) -> Any:
@@ -238,24 +221,6 @@ async def test_the_search_finds_what_the_user_may_read_and_shows_it_as_data(ask:
     assert "secret" not in found
     assert "eight" not in found
     assert any("what to look for" in one for one in await ask(graph, "And now?", thread="2"))
-
-
-def test_a_search_over_other_files_is_refused() -> None:
-    with pytest.raises(ValueError, match="StateBackend keeps its files elsewhere"):
-        FileSearchMiddleware(StateBackend())
-
-
-async def test_a_route_hides_what_lies_below_it(store: Any) -> None:
-    files = MemoryFilesBackend(store=store, user_id="ann")
-    await files.awrite("/scratch/trip.md", "The ferry leaves at nine.")
-    backend = CompositeBackend(default=MemoryFilesBackend(), routes={"/scratch/": StateBackend()})
-    model = ScriptedModel(script=[calls(("search_files", {"query": "ferry leaves"})), "no idea"])
-    graph = agent(model, store, backend, middleware=[FileSearchMiddleware(backend)])
-    config = {"configurable": {"thread_id": "1", "user_id": "ann"}}
-    result = await graph.ainvoke({"messages": [("user", "When?")]}, config)
-    assert [message.text for message in result["messages"] if message.type == "tool"] == [
-        "No file says anything like it."
-    ]
 
 
 async def test_what_a_subagent_is_told_are_not_the_users_words(ask: Ask, store: Any) -> None:
