@@ -18,7 +18,6 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Level, Record
-from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.store.transactions import transact
 from tests.support.linking import assert_whole, documents, links, record, store_records
 
@@ -61,14 +60,6 @@ async def test_a_time_that_has_none_in_utc_stops_no_link(at: str) -> None:
     await memory.store.aput(scope_namespace("ann", MemoryScope.SEMANTIC), "f", odd)
     await memory.import_user("bob", [line async for line in memory.export_user("ann")])
     assert await links(memory.store, "bob") == {("f", "support", "m")}
-
-
-async def test_a_step_is_linked_with_an_episode_that_was_there_before_it() -> None:
-    store = InMemoryStore()
-    await store_records(store, record("message", "m"), record("episode", "e", "m", level=Level.MILESTONE))
-    await store_records(store, record("experience", "late", "m"))
-    assert ("e", "milestone", "late") in await links(store)
-    await assert_whole(store)
 
 
 @pytest.mark.parametrize("order", ["message fact concept step episode", "message step episode fact concept"])
@@ -127,21 +118,6 @@ async def test_what_a_fact_needs_is_linked_with_it_in_whatever_order_they_come()
         await assert_whole(store)
 
 
-async def test_why_a_fact_holds_is_explained() -> None:
-    store = InMemoryStore()
-    job = record("fact", "job", text="I work in Hue")
-    await store_records(store, job, record("fact", "commute", text="I take the 7:30 train", needs=("job",)))
-    graph = MemoryGraph(store)
-
-    found = await graph.explain("ann", "commute", "job")
-
-    assert found is not None
-    assert found.words == 'fact "I take the 7:30 train" depends on fact "I work in Hue"'
-    assert [(link.source, str(link.kind), link.target) for link in (await graph.whole("ann")).links] == [
-        ("commute", "dependency", "job")
-    ]
-
-
 async def test_a_record_may_name_its_links() -> None:
     store = InMemoryStore()
     await store_records(store, record("fact", "fact"), record("task_step", "book"), record("summary", "s"))
@@ -161,25 +137,6 @@ async def test_a_record_may_name_its_links() -> None:
     }
     [edge] = (await documents(store))["tea"].edges.values()
     assert edge.weight == 0.5
-    await assert_whole(store)
-
-
-async def test_what_is_drawn_anew_from_elsewhere_is_linked_with_that_alone() -> None:
-    store = InMemoryStore()
-    await store_records(store, record("message", "m1"), record("message", "m2", session="tuesday"))
-    await store_records(store, record("fact", "f", "m1"))
-    await store_records(store, record("fact", "f", "m2"))
-    assert await links(store) == {("f", "support", "m2")}
-    await assert_whole(store)
-
-
-async def test_a_line_goes_on_after_all_of_its_latest_have_left_it() -> None:
-    store = InMemoryStore()
-    said = [record("message", f"m{turn:02}", minute=turn) for turn in range(30)]
-    await store_records(store, *said)
-    await store_records(store, gone=said[5:])
-    await store_records(store, record("message", "next", minute=31))
-    assert ("m04", "timeline", "next") in await links(store)
     await assert_whole(store)
 
 
@@ -205,21 +162,11 @@ async def test_an_episode_that_is_concluded_again_comes_last() -> None:
     assert await links(store) == {("e2", "timeline", "e3"), ("e3", "timeline", "e1")}
 
 
-async def test_what_comes_late_stands_in_its_place() -> None:
-    store = InMemoryStore()
-    await store_records(store, *(record("message", f"m{turn:02}", minute=turn) for turn in range(1, 31)))
-    await store_records(store, record("message", "m00", minute=0))
-    assert await links(store) == {(f"m{turn:02}", "timeline", f"m{turn + 1:02}") for turn in range(30)}
-    await assert_whole(store)
-
-
-@pytest.mark.parametrize("together", [True, False])
-async def test_of_a_hub_the_strongest_and_latest_links_are_followed(together: bool) -> None:
+async def test_of_a_hub_the_strongest_and_latest_links_are_followed() -> None:
     store = InMemoryStore()
     await store_records(store, record("message", "hub"))
     facts = [record("fact", f"f{number:02}", "hub", minute=number) for number in range(MOST_OTHERS + 8)]
-    for batch in [facts] if together else [[fact] for fact in facts]:
-        await store_records(store, *batch)
+    await store_records(store, *facts)
     followed = (await documents(store))["hub"].edges.values()
     assert {edge.to for edge in followed} == {fact.id for fact in facts[8:]}
     assert await links(store) == {(fact.id, "support", "hub") for fact in facts}
@@ -272,18 +219,6 @@ async def test_links_that_were_kept_once_are_no_memories_and_go_with_their_owner
     assert await memory.store.asearch(("memory", "ann")) == []
 
 
-async def test_links_come_back_with_an_import() -> None:
-    memory = MemoryFacade(InMemoryStore())
-    await store_records(memory.store, *(record("message", f"m{40 - turn}", minute=turn) for turn in range(30)))
-    await store_records(memory.store, record("fact", "f", "m40", "m30"))
-    elsewhere = MemoryFacade(InMemoryStore())
-    lines = [line async for line in memory.export_user("ann")]
-    assert not any('"links"' in line for line in lines)
-    await elsewhere.import_user("bob", lines)
-    assert await links(elsewhere.store, "bob") == await links(memory.store)
-    await assert_whole(elsewhere.store, "bob")
-
-
 async def test_nobody_elses_memories_are_linked() -> None:
     store = InMemoryStore()
     await store_records(store, record("message", "m"), user_id="bob")
@@ -306,8 +241,8 @@ actions = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.lists(actions, max_size=25))
+@settings(max_examples=30, deadline=None)
+@given(st.lists(actions, min_size=3, max_size=20))
 def test_no_sequence_of_writes_and_removals_leaves_a_loose_end(doing: list[Any]) -> None:
     asyncio.run(_do(doing))
 
