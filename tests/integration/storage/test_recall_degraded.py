@@ -80,21 +80,7 @@ class TestWithoutTheEmbedder:
         assert keys(answer) == ["zoo"]
         assert "no answer" in answer.missing[Arm.VECTOR]
 
-    @pytest.mark.parametrize(
-        "vector",
-        [
-            [float("nan")] * DIMS,
-            [float("inf")] * DIMS,
-            [1e300] * DIMS,
-            [1.0] * (DIMS - 1),
-            [1.0] * (DIMS + 1),
-            [],
-            ["1"] * DIMS,
-            [None] * DIMS,
-            "a" * DIMS,
-        ],
-        ids=["nan", "infinite", "huge", "short", "long", "empty", "texts", "nothing", "text"],
-    )
+    @pytest.mark.parametrize("vector", [[float("nan")] * DIMS, [1.0] * (DIMS - 1), ["1"] * DIMS])
     async def test_what_is_no_vector_is_none(
         self, store: MemoryStore, embeddings: SenseEmbeddings, vector: Any
     ) -> None:
@@ -145,14 +131,11 @@ class TestWithoutTheWords:
 
 
 class TestAnotherModel:
-    @pytest.mark.parametrize("dims", [DIMS, DIMS // 2])
-    async def test_a_process_that_still_has_the_old_one_finds_by_words_and_says_so(
-        self, database_url: str, dims: int
-    ) -> None:
+    async def test_a_process_that_still_has_the_old_one_finds_by_words_and_says_so(self, database_url: str) -> None:
         settings = StorageSettings.model_validate({"database_url": database_url})
         async with open_recalling(database_url) as store:
             await put(store, {"zoo": "a zebra in a zoo", "dog": "my terrier"})
-            await reembed.reembed(settings, word_model(dims, "test:new"), lambda done, total: None)
+            await reembed.reembed(settings, word_model(DIMS, "test:new"), lambda done, total: None)
             answer = await recalled(store, "zebra puppy")
             assert keys(answer) == ["zoo"]
             assert "re-embedded with another model" in answer.missing[Arm.VECTOR]
