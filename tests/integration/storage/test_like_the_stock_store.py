@@ -56,13 +56,6 @@ class TestFields:
         await store.aput(SPACE, "hidden", {"title": "green tea"}, False)
         assert keys(await store.asearch(SPACE, query="green tea")) == ["other", "title"]
 
-    async def test_a_whole_value(self, pool: Pool) -> None:
-        store = await open_store(pool, fields=["$"])
-        await store.aput(SPACE, "whole", {"text": "sand", "more": "zebra"})
-        async with pool.connection() as conn:
-            rows = await (await conn.execute("SELECT field_name FROM store_vectors")).fetchall()
-        assert [row["field_name"] for row in rows] == ["$"]
-
     async def test_records_of_memory_keep_theirs(self, pool: Pool) -> None:
         store = await open_store(pool, fields=["title"])
         await store.aput(("memory", "ann", "semantic"), "fact", {"text": "green tea", "kind": "fact"})
@@ -105,15 +98,6 @@ class TestExpiry:
         async with pool.connection() as conn:
             [row] = await (await conn.execute("SELECT ttl_minutes, expires_at > now() AS alive FROM store")).fetchall()
         assert row == {"ttl_minutes": pytest.approx(0.4), "alive": True}
-
-    async def test_the_tables_are_made_again_without_harm(self, pool: Pool) -> None:
-        store = await open_store(pool)
-        await store.aput(SPACE, "tea", {"text": "tea"})
-        async with pool.connection() as conn:
-            await conn.execute("UPDATE store SET expires_at = now() - interval '1 minute'")
-        await store.setup()
-        assert await store.sweep_ttl() == 1
-        assert await store.asearch(SPACE) == []
 
 
 async def expiries(pool: Pool) -> dict[str, Any]:

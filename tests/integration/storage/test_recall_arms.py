@@ -1,4 +1,4 @@
-"""Arms that raise: each costs what it alone would have found, and no question about a time makes one raise."""
+"""Times and instructions in a recall: no question about a time makes it raise."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from langgraph.store.base import GetOp
 
 from react_mem.memory.index import recall as question
 from react_mem.memory.index import weights as fusion
-from react_mem.memory.index.ranked_hits import KnownCosines, RankedHits
 from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.language.times import Period
 from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.retrieval.divided_store import recall
-from react_mem.memory.store import owner_recall
 from react_mem.memory.store.postgres import MemoryStore
-from tests.support.recalling import DIALOG, asked, keys, message, open_recalling, put, recalled, shared_database
+from tests.support.recalling import asked, message, open_recalling, put, shared_database
 
 ALWAYS = "Always name the currency when I ask about budgets."
 
@@ -82,61 +78,16 @@ class TestTimes:
         assert [one.arms[Arm.TIME] for one in answer.found if not 0 < one.arms[Arm.TIME] < 1e-9] == []
 
 
-class TestAnArmThatRaises:
-    @pytest.mark.parametrize("arm", [Arm.LEXICAL, Arm.VECTOR])
-    async def test_costs_only_itself(
-        self, store: MemoryStore, arm: Arm, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        await said_on_many_days(store, range(6))
-        expected = await recalled(store, "zebra in May 2024", arms=ALL_ARMS - {arm})
-        _break(monkeypatch, arm)
-        answer = await recalled(store, "zebra in May 2024")
-        assert list(answer.missing) == [arm]
-        assert keys(answer) == keys(expected)
-        assert "FloatingPointError" in answer.missing[arm]
-        for said in (answer.missing[arm], caplog.text):
-            assert "secret value" not in said
-        assert str(arm) in caplog.text
+async def test_a_time_that_cannot_be_read_costs_the_time(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: Any) -> Any:
+        raise OverflowError("date value out of range")
 
-    async def test_so_do_two_of_them_and_what_is_read_beside(
-        self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        await said_on_many_days(store, range(6))
-        _break(monkeypatch, Arm.TIME, Arm.LEXICAL)
-        got, answer, plain = await store.arecall(
-            [GetOp(DIALOG, "m1"), asked("zebra in May 2024"), asked("zebra", arms=frozenset({Arm.VECTOR}))]
-        )
-        assert isinstance(answer, Recall)
-        assert isinstance(plain, Recall)
-        assert set(answer.missing) == {Arm.TIME, Arm.LEXICAL}
-        assert len(answer.found) == 6
-        assert plain.missing == {}
-        assert got is not None
-
-    async def test_a_time_that_cannot_be_read_costs_the_time(
-        self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def broken(*arguments: Any) -> Any:
-            raise OverflowError("date value out of range")
-
-        await said_on_many_days(store, range(6))
-        monkeypatch.setattr(question, "named_periods", broken)
-        [answer] = await recall(store, [asked("zebra in May 2024")])
-        assert isinstance(answer, Recall)
-        assert len(answer.found) == 6
-        assert list(answer.missing) == [Arm.TIME]
-
-
-def _break(monkeypatch: pytest.MonkeyPatch, *arms: Arm) -> None:
-    """Have scoring raise where one of some arms is asked, as a computation may that meets what nobody thought of."""
-    whole = score_compared
-
-    def broken(known: KnownCosines, op: RecallOp, *more: Any) -> RankedHits:
-        if not op.arms.isdisjoint(arms):
-            raise FloatingPointError('value "secret value" out of range: underflow')
-        return whole(known, op, *more)
-
-    monkeypatch.setattr(owner_recall, "score_compared", broken)
+    await said_on_many_days(store, range(6))
+    monkeypatch.setattr(question, "named_periods", broken)
+    [answer] = await recall(store, [asked("zebra in May 2024")])
+    assert isinstance(answer, Recall)
+    assert len(answer.found) == 6
+    assert list(answer.missing) == [Arm.TIME]
 
 
 async def test_an_instruction_of_the_users_is_found_by_its_topic_alone(store: MemoryStore) -> None:

@@ -11,10 +11,9 @@ import pytest
 from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
-from react_mem.memory.model.interface import ALL_ARMS, Arm
-from react_mem.memory.store import StorageSettings, reembed
+from react_mem.memory.model.interface import Arm
+from react_mem.memory.store import StorageSettings, reembed, vectors
 from react_mem.memory.store import owner_index as unread_texts
-from react_mem.memory.store import vectors as questions
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
@@ -25,7 +24,6 @@ from tests.support.recalling import (
     DIMS,
     SCALE,
     SenseEmbeddings,
-    asked,
     keys,
     message,
     open_recalling,
@@ -74,9 +72,9 @@ class TestWithoutTheEmbedder:
         async def hang(text: str) -> list[float]:
             return await asyncio.Future()
 
-        monkeypatch.setattr(questions, "_QUESTION_SECONDS", 0.01)
         monkeypatch.setattr(embeddings, "aembed_query", hang)
-        answer = await recalled(store, "zebra puppy")
+        with vectors.waiting_for_questions(0.01):
+            answer = await recalled(store, "zebra puppy")
         assert keys(answer) == ["zoo"]
         assert "no answer" in answer.missing[Arm.VECTOR]
 
@@ -102,16 +100,6 @@ class TestWithoutTheEmbedder:
         assert "nowhere" in keys(answer)
         embeddings.answer = [0.0] * DIMS
         assert keys(await recalled(store, "zebra", similarity=0.7)) == ["zoo"]
-
-    async def test_without_its_arm_it_is_not_asked(self, store: MemoryStore, embeddings: SenseEmbeddings) -> None:
-        answer = await recalled(store, "zebra puppy", arms=ALL_ARMS - {Arm.VECTOR})
-        assert (keys(answer), answer.missing, embeddings.questions) == (["zoo"], {}, [])
-
-    async def test_a_question_of_many_scopes_is_embedded_once(
-        self, store: MemoryStore, embeddings: SenseEmbeddings
-    ) -> None:
-        await store.arecall([asked("zebra", namespace=("memory", "ann", str(scope))) for scope in range(5)])
-        assert embeddings.questions == ["zebra"]
 
 
 class TestWithoutTheWords:

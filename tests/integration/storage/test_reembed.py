@@ -100,27 +100,6 @@ async def test_what_was_interrupted_is_found_by_its_words_and_goes_on_where_it_w
             pass
 
 
-async def test_what_is_written_meanwhile_stays_as_it_was_written(database_url: str) -> None:
-    class Writes(WordEmbeddings):
-        wrote = False
-
-        async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-            if not self.wrote:
-                self.wrote = True
-                async with open_memory_store(database_url, NEW) as store:
-                    await store.aput(ANN, "1", {"text": "coffee"})
-                    await store.adelete(ANN, "2")
-            return self.embed_documents(texts)
-
-    await fill(database_url, 3)
-    await reembed.reembed(
-        settings(database_url), EmbeddingModel("test:new", 96, Writes(96, "test:new")), lambda *counts: None
-    )
-    async with open_memory_store(database_url, NEW) as store:
-        found = await store.asearch(ANN, query="coffee")
-        assert (found[0].key, {hit.key for hit in found}) == ("1", {"0", "1", "tags"})
-
-
 async def test_a_process_with_the_old_model_is_told_so_and_mixes_nothing_up(database_url: str) -> None:
     await fill(database_url, 3)
     new = word_model(64, "test:new")
@@ -156,13 +135,6 @@ async def test_a_stock_database_moves_too_without_the_vectors_it_left_behind(dat
     await reembed.reembed(settings(database_url), NEW, lambda done, total: None)
     async with open_memory_store(database_url, NEW) as store:
         assert [hit.key for hit in await store.asearch(ANN, query="tea")] == ["1"]
-
-
-async def test_a_database_without_memories_or_of_that_model_already(database_url: str) -> None:
-    assert await reembed.reembed(settings(database_url), NEW, lambda done, total: None) == 0
-    async with open_memory_store(database_url, NEW):
-        pass
-    assert await reembed.reembed(settings(database_url), NEW, lambda done, total: None) == 0
 
 
 def test_the_command(database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -154,14 +154,6 @@ async def test_a_line_is_closed_where_something_leaves_it_and_opened_where_somet
     assert await links(store) == set()
 
 
-async def test_an_episode_that_is_concluded_again_comes_last() -> None:
-    store = InMemoryStore()
-    for minute in (1, 2, 3):
-        await store_records(store, record("episode", f"e{minute}", minute=minute, session=f"s{minute}"))
-    await store_records(store, record("episode", "e1", minute=9, session="s1"))
-    assert await links(store) == {("e2", "timeline", "e3"), ("e3", "timeline", "e1")}
-
-
 async def test_of_a_hub_the_strongest_and_latest_links_are_followed() -> None:
     store = InMemoryStore()
     await store_records(store, record("message", "hub"))
@@ -187,23 +179,6 @@ async def test_what_is_alike_is_linked_both_ways_the_most_alike_first() -> None:
     assert (back.to, str(back.direction), back.weight) == ("f00", "both", 0.55)
     await store_records(store, gone=[others[-1]])
     assert ("f00", "semantic", "f11") not in await links(store)
-    await assert_whole(store)
-
-
-async def test_memories_that_were_written_without_a_thought_of_links() -> None:
-    store = InMemoryStore()
-    old = [record("message", f"m{turn}", minute=turn) for turn in range(3)]
-    for one in [*old, record("fact", "f", "m0")]:
-        scope = "dialog" if one.kind == "message" else "semantic"
-        await store.aput(("memory", "ann", scope), one.id, one.to_value())
-    await store_records(store, record("summary", "s", "m0", "m1"))
-    assert await links(store) == {
-        ("s", "summarization", "m0"),
-        ("s", "summarization", "m1"),
-        ("m0", "timeline", "m1"),
-        ("m1", "timeline", "m2"),
-        ("f", "support", "m0"),
-    }
     await assert_whole(store)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langgraph.store.base import Op
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
@@ -84,27 +83,6 @@ async def test_names_are_no_memories(store: InMemoryStore) -> None:
     query = MemoryQuery(user_id="ann", session_id="s", agent_id="a", scopes=list(MemoryScope), query="Mira")
     assert [item.source for item in await MemoryFacade(store).read(query)] == ["message"]
     assert [item.value["kind"] for item in await everything(store, "ann")] == ["message"]
-
-
-async def test_a_write_that_fails_teaches_nothing() -> None:
-    class Full(InMemoryStore):
-        full = False
-
-        async def abatch(self, ops: Any) -> Any:
-            operations: list[Op] = list(ops)
-            if self.full and any("Tom" in str(op) for op in operations):
-                raise OSError("no space left")
-            return await super().abatch(operations)
-
-    store = Full()
-    await write(store, said("hi", "Mira"))
-    store.full = True
-    with pytest.raises(OSError, match="no space left"):
-        await write(store, said("hey", "Tom"))
-    assert await speakers_of(store, "ann") == ("Mira",)
-    store.full = False
-    await write(store, said("hey", "Tom"))
-    assert await speakers_of(store, "ann") == ("Mira", "Tom")
 
 
 async def test_a_question_is_read_with_the_names_of_its_owner(store: InMemoryStore) -> None:

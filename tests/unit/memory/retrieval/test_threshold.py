@@ -129,17 +129,3 @@ async def test_the_scale_of_an_embedder_that_nobody_knows_is_measured_behind_the
     assert await found(store, 0.7) == set(SIMILARITIES), "nothing is filtered by a scale that is not known"
     await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
     assert await found(store, 0.7) == set()
-
-
-class Compared(Placed):
-    """Compared by its fields, as the models of LangChain's integrations are: it has no hash."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Compared)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-async def test_an_embedder_without_a_hash_can_be_asked() -> None:
-    store = await kept(store_of(Compared()))
-    assert await found(store, 0.7) == {NEAR, LIKELY, FAR}
