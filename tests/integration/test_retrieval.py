@@ -22,7 +22,6 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
-from react_mem.memory.merging.transcript import forget_speakers
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import put
@@ -95,19 +94,6 @@ class TestReading:
             assert item.score == pytest.approx(sum(item.arms.values()))
         assert (first.payload["role"], first.arms[Arm.LEXICAL] > second.arms[Arm.LEXICAL]) == ("user", True)
 
-    async def test_who_is_named_said_it(self, store: MemoryStore) -> None:
-        memory = MemoryFacade(store)
-        for name in ("Ada", "Mira", "Tom"):
-            await said(memory, (name, f"zebra soup for {len(name)}"), session=name)
-        await said(memory, ("Mira", "zebra soup for a bob"), user="bob")
-        for text in ("What soup does Mira cook?", "mira's soup"):
-            first, *_ = await memory.read(query(text, DIALOG))
-            assert first.payload["speaker"] == "Mira"
-            assert first.arms[Arm.SPEAKER] > 1
-        # another process has to learn who there is
-        forget_speakers(store, "ann")
-        assert (await memory.read(query("What soup does Tom cook?", DIALOG)))[0].payload["speaker"] == "Tom"
-
     async def test_documents_stand_beside_facts_and_what_is_over_is_left_out(self, store: MemoryStore) -> None:
         memory = MemoryFacade(store)
         await tell(store, "I live in Lisbon", source_ids=["1"])
@@ -120,14 +106,6 @@ class TestReading:
         assert set(found) == {"I live in Paris", "Where one lives in Lisbon", "somebody lives in Lisbon"}
         history = texts(await memory.read(query("Who lives in Lisbon?", SEMANTIC, history=True)))
         assert "I live in Lisbon" in history
-
-    async def test_what_the_caller_has_takes_no_place(self, store: MemoryStore) -> None:
-        memory = MemoryFacade(store, MemoryPolicy(recall={"max_memories": 3}))
-        await said(memory, *(f"zebra number {number}" for number in range(40)))
-        has = [item.id for item in await memory.list_records("ann", [DIALOG])]
-        kept = has[:3]
-        results = await memory.read(query("zebra number", DIALOG, seen=has[3:]))
-        assert {item.id for item in results} == set(kept)
 
     async def test_filters_of_every_kind(self, store: MemoryStore) -> None:
         memory = MemoryFacade(store)
@@ -142,24 +120,6 @@ class TestReading:
         ]
         for filters, expected in cases:
             assert texts(await memory.semantic.search("zebra", filters, user_id="ann")) == expected, filters
-
-    async def test_a_reading_is_never_of_two_users(self, store: MemoryStore) -> None:
-        memory = MemoryFacade(store)
-        users = ["ann", "ann.dialog", "an%", "ANN", "ann\x00"]
-
-        async def live(user: str, number: int) -> None:
-            for turn in range(2):
-                await asyncio.gather(
-                    said(memory, f"zebra {number} {turn}", user=user, session=f"s{turn}"),
-                    known(memory, f"fact zebra {number} {turn}", user=user),
-                    memory.read(query("zebra", user=user)),
-                )
-
-        await asyncio.gather(*(live(user, number) for number, user in enumerate(users)))
-        for number, user in enumerate(users):
-            found = texts(await memory.read(query("zebra", user=user)))
-            assert len(found) == 4
-            assert all(f"zebra {number} " in text for text in found), user
 
 
 class TestRoundTrips:

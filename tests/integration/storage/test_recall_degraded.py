@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -14,7 +13,6 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.store import StorageSettings, reembed, vectors
 from react_mem.memory.store import owner_index as unread_texts
-from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.citus import one_server
@@ -159,34 +157,6 @@ class TestScale:
             await store.scale.settle()
             assert second.questions == ["zebra"], "nothing is measured again"
             assert store.scale.calibration == known
-
-    async def test_a_measurement_that_fails_is_made_anew(
-        self, database_url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("react_mem.memory.store.calibration._RETRY_SECONDS", 0.0)
-
-        class Refusing(SenseEmbeddings):
-            refuses = True
-
-            async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-                if self.refuses and len(texts) > 10:
-                    raise ConnectionError("too many requests")
-                return self.embed_documents(texts)
-
-        caplog.set_level(logging.WARNING)  # the terminal's tests, in this process, raise it
-        refusing = Refusing()
-        async with open_memory_store(database_url, EmbeddingModel("test:b", DIMS, refusing)) as store, store:
-            await put(store, {"zoo": "a zebra", "cat": "a cat"})
-            assert keys(await recalled(store, "zebra", similarity=1.0))[0] == "zoo"
-            await store.scale.settle()
-            assert "the scale of test:b is not known yet: ConnectionError: too many requests" in caplog.text
-            refusing.refuses = False
-            await recalled(store, "zebra")
-            await store.scale.settle()
-            async with store.pool.connection() as conn:
-                row = await (await conn.execute("SELECT calibration FROM memory_embedding")).fetchone()
-        assert row is not None
-        assert Calibration.model_validate(row["calibration"]) == store.scale.calibration
 
     async def test_where_it_separates_nothing_no_threshold_holds(self, shared_url: str) -> None:
         flat = SCALE.model_copy(update={"separation": {"en": 0.6}})
