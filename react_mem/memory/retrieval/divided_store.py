@@ -61,11 +61,9 @@ class DividedStore(BaseStore, StoreCapabilities):
         return _together(wanted, shares, [store.batch(asked.values()) for store, asked in shares])
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations together, a concurrent batch for each store."""
         return await self._run(list(ops), _batch)
 
     async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
-        """Run reads and recalls together, a concurrent batch for each store."""
         return await self._run(ops, recall)
 
     async def amake_up_vectors(self, namespace: Namespace = ()) -> int:

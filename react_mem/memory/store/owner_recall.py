@@ -59,8 +59,6 @@ _Record = tuple[str, str, bool]
 
 @dataclass
 class _AskedRecall:
-    """State of one recall."""
-
     op: RecallOp
     vector: Vector | None
     owner: str
@@ -107,7 +105,6 @@ class _AskedRecall:
         self.shown.take(items, partners, calibration)
 
     def recall(self) -> Recall:
-        """Return the result."""
         return Recall(self.shown.found, {arm: cause for arm, cause in self.missing.items() if arm in self.op.arms})
 
 

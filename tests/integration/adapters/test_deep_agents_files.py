@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
-from langgraph.store.base import BaseStore, Op, PutOp
+from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.integrations import MemoryFilesBackend
@@ -16,10 +16,8 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FILE
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import now
-from react_mem.memory.opening import Storage
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.transactions import Guard
-from tests.support.databases import fresh_memory_store, open_memory_store, word_model
+from tests.support.databases import fresh_memory_store
 from tests.support.loop_watch import loop_watched
 from tests.support.residue import residue
 from tests.support.stores import open_any_store
@@ -173,36 +171,6 @@ async def test_retention_goes_by_when_a_file_was_last_written(
     assert [one["path"] for one in (await files.als("/")).entries or []] == ["/kept.md"]
 
 
-async def test_edits_of_two_processes_are_both_there(database_server: str) -> None:
-    async with fresh_memory_store(database_server) as one, open_memory_store(one.pool.conninfo, word_model()) as two:
-        first, second = (MemoryFilesBackend(store=store, user_id="ann") for store in (one, two))
-        await first.awrite("/list.md", "[ ] a\n[ ] b\n")
-        between: list[str] = []
-        write = one.abatch_if
-
-        async def late(ops: Sequence[Op], guard: Guard) -> bool:
-            if not between:
-                changed = await two.aget(FILE.namespace("ann"), FILE.id("/list.md"))
-                assert changed is not None
-                value = {**changed.value, "text": changed.value["text"].replace("[ ] b", "[x] b")}
-                revision = await two.aget(guard.namespace, guard.key)
-                assert revision is not None
-                after = {"revision": revision.value["revision"] + 1}
-                await two.abatch(
-                    [
-                        PutOp(changed.namespace, changed.key, value),
-                        PutOp(guard.namespace, guard.key, after, index=False),
-                    ]
-                )
-                between.append("edited")
-            return await write(ops, guard)
-
-        one.abatch_if = late  # type: ignore[method-assign]
-        assert (await first.aedit("/list.md", "[ ] a", "[x] a")).occurrences == 1
-        assert between
-        assert await text(second, "/list.md") == "[x] a\n[x] b\n"
-
-
 async def test_nothing_of_a_sealed_file_is_in_the_database(database_server: str) -> None:
     async with fresh_memory_store(database_server, sealed=True) as store:
         files = MemoryFilesBackend(store=store, user_id="ann")
@@ -227,22 +195,3 @@ async def test_large_and_many_files_do_not_hold_the_event_loop(memory_store: Mem
         assert (await files.asearch_files("some letters"))[0]
         assert (await files.adelete("/")).error is None
     assert watch.longest[0] < 0.02, watch.longest
-
-
-async def test_a_paraphrase_is_found_where_grep_finds_nothing(storage: Storage) -> None:
-    files = MemoryFilesBackend(store=storage.store, user_id="ann")
-    for name, said in {
-        "trip": "The boat to the island departs at nine in the morning.",
-        "garden": "Tomatoes want sun and a stick to climb.",
-        "work": "The quarterly report is due on Friday.",
-    }.items():
-        await files.awrite(f"/notes/{name}.md", said)
-    for asked, path in {
-        "what time does the ferry leave": "/notes/trip.md",
-        "growing vegetables": "/notes/garden.md",
-        "deadline of the finance document": "/notes/work.md",
-    }.items():
-        for word in (word for word in asked.split() if len(word) > 4):
-            assert (await files.agrep(word)).matches == []
-        found, missing = await files.asearch_files(asked)
-        assert (found[0].path, missing) == (path, ""), asked
