@@ -18,7 +18,6 @@ from react_mem.memory.retrieval import stock_recall as stock_index
 from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.calibration import KNOWN
 from react_mem.memory.store.embeddings import LOCAL_MODEL, MeasuredEmbeddings
-from tests.support.databases import fresh_database
 from tests.support.recalling import DIALOG, DIMS, SenseEmbeddings, asked, keys, message, open_recalling
 
 SAID = {
@@ -50,9 +49,9 @@ async def opened(name: str, url: str) -> AsyncIterator[BaseStore]:
             yield store
 
 
-@pytest.fixture
-async def store() -> AsyncIterator[BaseStore]:
-    async with opened("in memory", "") as store:
+@pytest.fixture(params=["in memory", "stock postgres"])
+async def store(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[BaseStore]:
+    async with opened(request.param, database_url) as store:
         await put(store, SAID)
         yield store
 
@@ -83,15 +82,9 @@ async def test_what_is_written_and_deleted_since(store: BaseStore) -> None:
     assert keys(await answer(store, asked("bicycle", arms=words))) == ["boat"]
 
 
-@pytest.mark.parametrize("name", ["in memory", "stock postgres"])
-async def test_it_finds_what_the_memory_store_finds(name: str, database_server: str) -> None:
+async def test_it_finds_what_the_memory_store_finds(database_url: str) -> None:
     scale = KNOWN[LOCAL_MODEL]
-    async with (
-        fresh_database(database_server) as theirs,
-        fresh_database(database_server) as url,
-        opened(name, theirs) as store,
-        open_recalling(url, scale=scale) as ours,
-    ):
+    async with opened("in memory", "") as store, open_recalling(database_url, scale=scale) as ours:
         short = {key: value for key, value in SAID.items() if key != "long"}
         await put(store, short)
         await put(ours, short)
