@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.graph.links import FOUNDS, STEPS, Direction, Edge, Link, LinkKind, Node, derived, reader
-from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, shortest, strength
+from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, shortest, strength
 from react_mem.memory.index.recall import as_read
 from react_mem.memory.llm.causes import cause_of, checked_calls
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
@@ -197,6 +197,12 @@ class MemoryGraph:
     ) -> Subgraph:
         """Return the memories around some seeds (weights up to 1), the strongest bound, by one round trip per hop."""
         return await expand(reader(self._store, user_id), seeds, hops=hops, max_nodes=max_nodes)
+
+    async def rank(self, user_id: str, seeds: Mapping[str, float], *, hops: int = 2) -> list[tuple[Node, float]]:
+        """Rank the memories around some seeds with weights, included, by personalised PageRank, in descending order."""
+        part = await self.expand(user_id, seeds, hops=hops)
+        ranks = page_rank(part, seeds)
+        return [(part.documents[id_].node, ranks[id_]) for id_ in sorted(ranks, key=lambda id_: (-ranks[id_], id_))]
 
     async def explain(self, user_id: str, source: str, target: str) -> Explanation | None:
         """Return the shortest path between two memories, in words; None if unrelated."""

@@ -6,7 +6,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.links import reader
-from react_mem.memory.graph.traverse import expand
+from react_mem.memory.graph.traverse import Subgraph, expand, page_rank
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Level
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
@@ -40,6 +40,20 @@ async def test_a_round_trip_a_hop() -> None:
     assert reads == [2, 4, 4]
 
 
+async def test_a_walk_is_the_same_every_time_and_favours_what_several_seeds_lead_to() -> None:
+    store = InMemoryStore()
+    await store_records(store, *(record("message", f"m{turn}", session=f"s{turn}") for turn in range(4)))
+    await store_records(store, record("fact", "shared", "m0", "m1", "m2"), record("fact", "single", "m2", "m3"))
+    graph = MemoryGraph(store)
+    seeds = {"m0": 1.0, "m1": 1.0, "m2": 1.0}
+    ranked = await graph.rank("ann", seeds)
+    order = [node.id for node, _ in ranked]
+    assert order.index("shared") < order.index("single") < order.index("m3")
+    assert await graph.rank("ann", dict(reversed(seeds.items()))) == ranked
+    assert await graph.rank("ann", {}) == []
+    assert page_rank(Subgraph(), {"m0": 1.0}) == {}
+
+
 async def test_how_a_fact_and_another_conversation_hang_together() -> None:
     memory = MemoryFacade(InMemoryStore())
     await store_records(memory.store, record("message", "m1", text="I moved to Hue"), record("message", "m2", minute=1))
@@ -65,4 +79,5 @@ async def test_what_has_expired_meanwhile_is_passed_over() -> None:
     await store.adelete(scope_namespace("ann", "dialog"), "m1")  # type: ignore[arg-type]
     graph = MemoryGraph(store)
     assert [node.id for node in (await graph.expand("ann", {"f": 1.0})).nodes] == ["f"]
+    assert [node.id for node, _ in await graph.rank("ann", {"f": 1.0})] == ["f"]
     assert (await graph.whole("ann")).links == ()
