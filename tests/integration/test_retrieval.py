@@ -22,7 +22,6 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
-from react_mem.memory.merging.transcript import forget_speakers
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import put
@@ -95,42 +94,6 @@ class TestReading:
             assert item.score == pytest.approx(sum(item.arms.values()))
         assert (first.payload["role"], first.arms[Arm.LEXICAL] > second.arms[Arm.LEXICAL]) == ("user", True)
 
-    async def test_a_long_answer_is_shown_by_the_passage_that_matched(self, store: MemoryStore) -> None:
-        memory = MemoryFacade(store)
-        lines = [f"Line {number} of an answer that goes on and on without a word of interest." for number in range(64)]
-        lines[40] = "The zebra lives in Lisbon."
-        long = "\n".join(lines)
-        assert len(long) > 4000
-        await memory.dialog.append("ann", "then", [HumanMessage("Tell me", id="1")], agent_id="tester")
-        await memory.dialog.append("ann", "then", [AIMessage(long, id="2")], agent_id="tester")
-        await memory.semantic.add_documents([Document(long)], user_id="ann")
-        for scope in (DIALOG, SEMANTIC):
-            first, *_ = await memory.read(query("zebra", scope))
-            [part] = [part for part in first.fragments if part.id == first.id]
-            assert "The zebra lives in Lisbon." in part.content
-            assert part.content in long
-            assert len(part.content) < 1000
-
-    async def test_who_is_named_said_it(self, store: MemoryStore) -> None:
-        memory = MemoryFacade(store)
-        for name in ("Ada", "Mira", "Tom"):
-            await said(memory, (name, f"zebra soup for {len(name)}"), session=name)
-        await said(memory, ("Mira", "zebra soup for a bob"), user="bob")
-        for text in ("What soup does Mira cook?", "mira's soup"):
-            first, *_ = await memory.read(query(text, DIALOG))
-            assert first.payload["speaker"] == "Mira"
-            assert first.arms[Arm.SPEAKER] > 1
-        # another process has to learn who there is
-        forget_speakers(store, "ann")
-        assert (await memory.read(query("What soup does Tom cook?", DIALOG)))[0].payload["speaker"] == "Tom"
-
-    async def test_when_it_is_asked_says_what_last_week_is(self, store: MemoryStore) -> None:
-        memory = MemoryFacade(store)
-        await said(memory, "Nothing much")
-        for now, found in [("2024-05-15T10:00:00+07:00", True), ("2024-07-15", False)]:
-            results = await memory.read(query("zebra last week", DIALOG, now=now))
-            assert bool(results) is found
-
     async def test_documents_stand_beside_facts_and_what_is_over_is_left_out(self, store: MemoryStore) -> None:
         memory = MemoryFacade(store)
         await tell(store, "I live in Lisbon", source_ids=["1"])
@@ -143,14 +106,6 @@ class TestReading:
         assert set(found) == {"I live in Paris", "Where one lives in Lisbon", "somebody lives in Lisbon"}
         history = texts(await memory.read(query("Who lives in Lisbon?", SEMANTIC, history=True)))
         assert "I live in Lisbon" in history
-
-    async def test_what_the_caller_has_takes_no_place(self, store: MemoryStore) -> None:
-        memory = MemoryFacade(store, MemoryPolicy(recall={"max_memories": 3}))
-        await said(memory, *(f"zebra number {number}" for number in range(90)))
-        has = [item.id for item in await memory.list_records("ann", [DIALOG])]
-        kept = has[:3]
-        results = await memory.read(query("zebra number", DIALOG, seen=has[3:]))
-        assert {item.id for item in results} == set(kept)
 
     async def test_filters_of_every_kind(self, store: MemoryStore) -> None:
         memory = MemoryFacade(store)
@@ -165,24 +120,6 @@ class TestReading:
         ]
         for filters, expected in cases:
             assert texts(await memory.semantic.search("zebra", filters, user_id="ann")) == expected, filters
-
-    async def test_a_reading_is_never_of_two_users(self, store: MemoryStore) -> None:
-        memory = MemoryFacade(store)
-        users = ["ann", "ann.dialog", "an%", "ann' OR 1=1 --", "memory", "../ann", "ANN", "ánn", "ann\x00", "💥" * 100]
-
-        async def live(user: str, number: int) -> None:
-            for turn in range(4):
-                await asyncio.gather(
-                    said(memory, f"zebra {number} {turn}", user=user, session=f"s{turn}"),
-                    known(memory, f"fact zebra {number} {turn}", user=user),
-                    memory.read(query("zebra", user=user)),
-                )
-
-        await asyncio.gather(*(live(user, number) for number, user in enumerate(users)))
-        for number, user in enumerate(users):
-            found = texts(await memory.read(query("zebra", user=user)))
-            assert len(found) == 8
-            assert all(f"zebra {number} " in text for text in found), user
 
 
 class TestRoundTrips:
@@ -224,21 +161,13 @@ class TestRoundTrips:
 GARBAGE = {
     "a megabyte": "zebra " * 175_000,
     "ten thousand words": " ".join(f"word{number}" for number in range(10_000)),
-    "nothing": "",
     "blank": " \n\t\u3000",
-    "only what every sentence has": "what is the of and you me it",
     "emoji": "🦓🦓🦓",
-    "a sign": "?",
-    "NUL": "zebra\x00\x00",
-    "lone surrogates": "zebra \ud800 \udfff",
+    "NUL and lone surrogates": "zebra\x00 \ud800 \udfff",
     "SQL": "zebra'; DROP TABLE store; -- %s %(p0)s {} $1 \\",
-    "JSON": '{"space": "memory.bob.dialog"}',
     "marks of the index": "\x1frole=user \x1fkind=fact \x1fspeaker=bob",
-    "one word": "z" * 100_000,
     "combining": "e" + "\u0301" * 5000,
     "dates": "on 2024-13-45 and 99/99/9999 and year 0 last last last week " * 40,
-    "digits": "1 " * 3000,
-    "right to left": "\u202e" + "\u05d0" * 300,
 }
 
 
@@ -252,20 +181,19 @@ class TestGarbage:
         return memory
 
     @pytest.mark.parametrize("name", GARBAGE)
-    async def test_any_question_is_answered_with_ones_own(self, memory: MemoryFacade, name: str) -> None:
-        results = await memory.read(query(GARBAGE[name]))
+    async def test_any_question_is_answered_with_ones_own_and_any_text_hides_no_other(
+        self, memory: MemoryFacade, name: str
+    ) -> None:
+        text = GARBAGE[name]
+        results = await memory.read(query(text))
         assert isinstance(results, MemoryResults)
         assert results.missing == {}
-        assert not any("bob" in text for text in texts(results))
-        if "zebra" in GARBAGE[name]:
+        assert not any("bob" in one for one in texts(results))
+        if "zebra" in text:
             assert {"a zebra", "my zebra"} <= set(texts(results))
-        if not GARBAGE[name].strip():
+        if not text.strip():
             # where nothing is asked, nothing that was said elsewhere is nearer than the rest
             assert texts(results) == ["a zebra"]
-
-    @pytest.mark.parametrize("name", GARBAGE)
-    async def test_any_text_is_kept_and_does_not_hide_others(self, memory: MemoryFacade, name: str) -> None:
-        text = GARBAGE[name]
         if text.strip():
             await memory.dialog.append("ann", "x", [HumanMessage(text, id="1")], agent_id="tester")
             await known(memory, text.encode(errors="replace").decode())

@@ -184,7 +184,6 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return self._blocking(runtime, lambda memory: self._begin(state, memory), "retrieve")
 
     async def abefore_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Do so in async code."""
         return await self._begin(state, TurnMemory.of(self._memory, runtime))
 
     def wrap_model_call(

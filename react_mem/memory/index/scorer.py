@@ -43,27 +43,6 @@ class Corpus:
     having: Mapping[int, int]
 
 
-class Comparisons:
-    """Cosines of questions with texts, shared by the recalls of a read with the same question and texts."""
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[int, int], tuple[VectorCosines, object]] = {}
-
-    def of(
-        self, texts: IndexedTexts, op: RecallOp, vector: Sequence[float] | NDArray[np.float32] | None
-    ) -> KnownCosines:
-        """Return the cosines of a recall with the embedding of its question, if any, or raise ValueError for a vector
-        of another length.
-        """
-        if vector is None or Arm.VECTOR not in op.arms or not len(texts):
-            return KnownCosines(texts)
-        asked = id(texts), id(vector)
-        if asked not in self._made:
-            # with the vector, so that no other one gets its id
-            self._made[asked] = VectorCosines(texts, vector), vector
-        return self._made[asked][0]
-
-
 def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus: Corpus | None = None) -> RankedHits:
     """Return the ranked hits of a recall. Blocking (see the module for times); use a thread above 20,000 texts.
 

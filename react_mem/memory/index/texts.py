@@ -346,7 +346,6 @@ class IndexedTexts:
         return groups, np.concatenate(sources) if sources else np.zeros(0, dtype=np.int64)
 
     def __len__(self) -> int:
-        """Return the number of live texts."""
         return len(self.order)
 
     @property

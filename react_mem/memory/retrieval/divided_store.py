@@ -32,13 +32,7 @@ async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result 
     if not ops:
         return []
     can = capabilities(store)
-    answers = await (can.arecall(ops) if can.recalls else recall_stock(store, ops))
-    return [
-        answer.without({arm: cause for arm, cause in op.question.missing.items() if arm in op.arms})
-        if isinstance(op, RecallOp) and isinstance(answer, Recall)
-        else answer
-        for op, answer in zip(ops, answers, strict=True)
-    ]
+    return await (can.arecall(ops) if can.recalls else recall_stock(store, ops))
 
 
 class DividedStore(BaseStore, StoreCapabilities):
@@ -67,11 +61,9 @@ class DividedStore(BaseStore, StoreCapabilities):
         return _together(wanted, shares, [store.batch(asked.values()) for store, asked in shares])
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations together, a concurrent batch for each store."""
         return await self._run(list(ops), _batch)
 
     async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
-        """Run reads and recalls together, a concurrent batch for each store."""
         return await self._run(ops, recall)
 
     async def amake_up_vectors(self, namespace: Namespace = ()) -> int:

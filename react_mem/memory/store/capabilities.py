@@ -101,5 +101,4 @@ _NONE = StoreCapabilities()
 
 
 def capabilities(store: BaseStore) -> StoreCapabilities:
-    """Return the operations of a store beside LangGraph's interface."""
     return store if isinstance(store, StoreCapabilities) else _NONE

@@ -81,7 +81,6 @@ class RecentVectors:
         telemetry.record("cache.bytes", size, cache=self._holds)
 
     def clear(self) -> None:
-        """Empty the cache."""
         with self._lock:
             self._vectors.clear()
         telemetry.record("cache.bytes", 0, cache=self._holds)
@@ -127,24 +126,20 @@ class MeasuredEmbeddings(Embeddings):
         self.recent = RecentVectors("question")
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts that will be searched."""
         with self._measured("documents", len(texts)):
             return self.model.embed_documents(texts)
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed a question."""
         if (known := self._known(text)) is not None:
             return known
         with self._measured("query", 1):
             return self._kept(text, self.model.embed_query(text))
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts that will be searched."""
         with self._measured("documents", len(texts)):
             return await self.model.aembed_documents(texts)
 
     async def aembed_query(self, text: str) -> list[float]:
-        """Embed a question."""
         if (known := self._known(text)) is not None:
             return known
         with self._measured("query", 1):
@@ -183,11 +178,9 @@ class LocalEmbeddings(Embeddings):
         return _ENGINE.submit(_prepared([text]), is_query=True).result()[0]
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts that will be searched, off the event loop."""
         return await asyncio.wrap_future(_ENGINE.submit(_prepared(texts), is_query=False))
 
     async def aembed_query(self, text: str) -> list[float]:
-        """Embed a question, off the event loop."""
         return (await asyncio.wrap_future(_ENGINE.submit(_prepared([text]), is_query=True)))[0]
 
 

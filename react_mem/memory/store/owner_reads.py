@@ -100,7 +100,6 @@ class OwnerReads(StoreCapabilities):
         return OwnedPage([row["item"] for row in rows], (rows[-1]["prefix"], rows[-1]["key"]) if rows else behind)
 
     async def ameasure(self, user_id: str) -> Stored:
-        """Return the size of an owner's memory."""
         scopes = [".".join((*owner_namespace(user_id), scope)) for scope in SCOPES]
         owner = owner_of_path(scopes[0])
         [row] = await self._rows(owner, _MEASURE, (scopes, owner))

@@ -6,8 +6,7 @@ Where a found record was written after the index was read, the recall is scored 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,11 +14,10 @@ from langgraph.store.base import Item
 from numpy.typing import NDArray
 from psycopg.rows import DictRow
 
-from react_mem.memory.index.ranked_hits import RankedHits
+from react_mem.memory.index.ranked_hits import KnownCosines, VectorCosines
 from react_mem.memory.index.recall import PARTNER_FIELDS, HitsToShow, Recall, RecallOp
-from react_mem.memory.index.scorer import Comparisons, Corpus, score_compared
+from react_mem.memory.index.scorer import Corpus, score_compared
 from react_mem.memory.index.texts import IndexedTexts
-from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import owner_of, owner_of_path
 from react_mem.memory.store.calibration import Calibration
@@ -30,35 +28,6 @@ from react_mem.memory.store.reading import rows_of
 from react_mem.memory.store.row_security import Connection, Pool, confined
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys
 from react_mem.memory.store.stored_text import text_array
-
-# A recall that fails, asked again arm by arm: one that raises costs what it would have found, not the read.
-
-log = logging.getLogger(__name__)
-
-
-def _arm_by_arm(
-    ask: Callable[[RecallOp], RankedHits], op: RecallOp, failure: Exception
-) -> tuple[RankedHits, dict[Arm, str]]:
-    """Return the result of a recall by the arms that do not raise, and the causes of the others.
-
-    A failing arm costs only its own results. Where no arm is to blame, `failure` is raised.
-    """
-    causes: dict[Arm, str] = {}
-    kept: frozenset[Arm] = frozenset()
-    found: list[RankedHits] = []
-    for arm in (arm for arm in Arm if arm in op.arms):
-        trial = kept | {arm}
-        try:
-            found = [ask(op._replace(arms=trial))]
-        except Exception as error:  # whatever is computed of a question
-            causes[arm] = cause_of(error)
-        else:
-            kept = trial
-    if not found:
-        raise failure
-    log.warning("memory is searched without %s", "; ".join(f"{arm}: {why}" for arm, why in causes.items()))
-    return found[0], causes
-
 
 Vector = NDArray[np.float32]
 
@@ -90,8 +59,6 @@ _Record = tuple[str, str, bool]
 
 @dataclass
 class _AskedRecall:
-    """State of one recall."""
-
     op: RecallOp
     vector: Vector | None
     owner: str
@@ -111,21 +78,16 @@ class _AskedRecall:
         if known.model != model:
             self.vector, self.missing[Arm.VECTOR] = None, _OTHER_MODEL
 
-    def score(self, comparisons: Comparisons, calibration: Calibration) -> None:
-        """Rank the texts of the namespace."""
-        texts, vector, corpus = self.texts, self.vector, self.corpus
+    def score(self, compared: dict[tuple[int, int], VectorCosines], calibration: Calibration) -> None:
+        """Rank the texts of the namespace; recalls with the same question and texts share their cosines."""
+        texts, vector = self.texts, self.vector
         if texts is None:
             return
-
-        def ask(op: RecallOp) -> RankedHits:
-            return score_compared(comparisons.of(texts, op, vector), op, calibration, corpus)
-
-        try:
-            ranking = ask(self.op)
-        except Exception as error:  # whatever is computed of a question
-            ranking, causes = _arm_by_arm(ask, self.op, error)
-            self.missing |= causes
-        self.shown.begin(ranking)
+        known = KnownCosines(texts)
+        if vector is not None and Arm.VECTOR in self.op.arms and len(texts):
+            asked = id(texts), id(vector)
+            known = compared[asked] = compared.get(asked) or VectorCosines(texts, vector)
+        self.shown.begin(score_compared(known, self.op, calibration, self.corpus))
 
     def next_records(self) -> list[_Record]:
         """Return the next records to read; none when enough was found or no candidate is left."""
@@ -140,7 +102,6 @@ class _AskedRecall:
         self.shown.take(items, partners, calibration)
 
     def recall(self) -> Recall:
-        """Return the result."""
         return Recall(self.shown.found, {arm: cause for arm, cause in self.missing.items() if arm in self.op.arms})
 
 
@@ -188,9 +149,9 @@ class OwnerRecall:
                 )
 
         def score_all() -> None:
-            comparisons = Comparisons()
+            compared: dict[tuple[int, int], VectorCosines] = {}
             for answer in answers:
-                answer.score(comparisons, calibration)
+                answer.score(compared, calibration)
 
         texts = sum(len(answer.texts) for answer in answers if answer.texts is not None)
         if texts > _INLINE_TEXTS:

@@ -125,7 +125,6 @@ class OwnerTexts:
 
     @cached_property
     def nbytes(self) -> int:
-        """Its size in bytes."""
         return _BYTES_OF_AN_OWNER + sum(texts.nbytes for texts in self.namespaces.values())
 
     def within(self, path: str) -> list[str]:

@@ -58,7 +58,6 @@ class Server:
 
 
 async def server_of(conn: Connection) -> Server:
-    """Return the server of a connection."""
     started = time.perf_counter()
     await conn.execute("SELECT 1")
     seconds = time.perf_counter() - started

@@ -24,7 +24,7 @@ from tests.support.databases import fresh_database, fresh_memory_store, open_mem
 from tests.support.importing import all_items, mem0_file, mem0_memories
 from tests.unit.adapters.imports.test_import_sources import CLAUDE, chat
 
-ALL = 1_000
+ALL = 300
 
 
 async def texts(store: MemoryStore, user: str = "ann") -> Counter[str]:
@@ -50,25 +50,11 @@ async def test_a_thousand_memories_of_mem0_imported_searched_exported_and_import
     file = mem0_file(tmp_path, ALL)
     wanted = Counter(one["memory"] for one in mem0_memories(ALL))
     outcome = await import_memories(memory, "mem0", str(file), ImportOwners())
-    assert outcome.to_data() | {"places": None} == {
-        "dry_run": False,
-        "added": ALL,
-        "updated": 0,
-        "known": 0,
-        "kinds": {"fact": ALL},
-        "skipped": [],
-        "owners": {"ann": {"added": ALL, "updated": 0, "known": 0}},
-        "undated": 0,
-        "unnoted": 0,
-        "to_read": 0,
-        "same": 0,
-        "own_records": 0,
-        "places": None,
-    }
+    assert (outcome.added["ann"], outcome.kinds, outcome.skipped) == (ALL, {"fact": ALL}, {})
     assert await texts(memory_store) == wanted
-    found = await memory.semantic.search("Wednesday number 777 likes 书法 with friend number 77", user_id="ann")
-    assert "number 777 likes" in found[0].payload["text"]
-    assert (found[0].payload["origin"], found[0].payload["created_at"]) == ("import", "2026-01-22T15:00:00Z")
+    found = await memory.semantic.search("Wednesday number 277 likes 书法 with friend number 27", user_id="ann")
+    assert "number 277 likes" in found[0].payload["text"]
+    assert (found[0].payload["origin"], found[0].payload["created_at"]) == ("import", "2026-01-26T15:00:00Z")
 
     lines = [line async for line in memory.export_user("ann")]
     exported = tmp_path / "ann.jsonl"
@@ -96,13 +82,13 @@ async def test_an_import_that_is_killed_is_gone_on_with_where_it_was(database_ur
     )
     assert process.stdout is not None
     async for line in process.stdout:
-        if int(line) >= 400:
+        if int(line) >= 100:
             break
     process.kill()
     await process.wait()
     async with open_memory_store(database_url, word_model()) as store:
         left = await texts(store)
-        assert 400 <= left.total() < ALL
+        assert 100 <= left.total() < ALL
         outcome = await import_memories(MemoryFacade(store), "mem0", str(file), "ann")
         assert (outcome.added["ann"], outcome.known["ann"]) == (ALL - left.total(), left.total())
         assert await texts(store) == Counter(one["memory"] for one in mem0_memories(ALL))
@@ -115,9 +101,9 @@ async def test_a_dry_run_leaves_the_database_as_it_is(memory_store: MemoryStore,
     with zipfile.ZipFile(archive, "w") as zipped:
         zipped.writestr("conversations.json", json.dumps([chat()]))
     before = await rows_of(memory_store)
-    for system, where in (("mem0", mem0_file(tmp_path, 300)), ("chatgpt", archive)):
+    for system, where in (("mem0", mem0_file(tmp_path, 40)), ("chatgpt", archive)):
         outcome = await import_memories(memory, system, str(where), "ann", dry_run=True, read_by="assistant")
-        assert outcome.added["ann"] == (290 if system == "mem0" else 4)
+        assert outcome.added["ann"] == (30 if system == "mem0" else 4)
     assert await rows_of(memory_store) == before
 
 
@@ -145,12 +131,12 @@ async def test_memories_of_langmem_are_read_from_its_database_and_not_changed_th
         with pytest.raises(ValueError, match="the database has no LangGraph store"):
             await import_memories(MemoryFacade(memory_store), "langmem", url, ImportOwners())
         await theirs.setup()
-        for number in range(450):
+        for number in range(220):
             value = {"kind": "Memory", "content": {"content": f"Likes tea number {number}"}}
             await theirs.aput(("memories", f"user {number % 2}"), str(number), value)
         before = await all_items(theirs)
         memory = MemoryFacade(memory_store)
-        for added in (225, 0):
+        for added in (110, 0):
             outcome = await import_memories(memory, "langmem", url, ImportOwners(), prefix=("memories",))
             assert outcome.added == {"user 0": added, "user 1": added}
         with pytest.raises(ValueError, match=r"the owner's: .*namespaces below 'memories' \(2\)"):
@@ -190,7 +176,7 @@ async def test_conversations_are_read_when_that_is_asked_for_and_not_before(
 async def test_what_changed_at_its_source_is_updated_in_a_database(
     database_server: str, tmp_path: Path, sealed: bool
 ) -> None:
-    memories = mem0_memories(300)
+    memories = mem0_memories(120)
     file = tmp_path / "memories.json"
     file.write_text(json.dumps(memories), encoding="utf-8")
     async with fresh_memory_store(database_server, sealed=sealed) as store:
@@ -201,8 +187,8 @@ async def test_what_changed_at_its_source_is_updated_in_a_database(
         file.write_text(json.dumps(memories), encoding="utf-8")
         for updated in (10, 0):
             outcome = await import_memories(memory, "mem0", str(file), "ann")
-            assert (outcome.added["ann"], outcome.updated["ann"], outcome.known["ann"]) == (0, updated, 300 - updated)
+            assert (outcome.added["ann"], outcome.updated["ann"], outcome.known["ann"]) == (0, updated, 120 - updated)
             assert outcome.skipped == {}
         held = [item.value for item in await everything(store, "ann") if item.value["kind"] == "fact"]
         assert Counter(one["text"] for one in held if one["current"]) == Counter(one["memory"] for one in memories)
-        assert len(held) == 310
+        assert len(held) == 130

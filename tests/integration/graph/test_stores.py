@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,13 +10,12 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
 from react_mem.memory.model.records import Level
-from react_mem.memory.retrieval.last_known import note_alike, note_new_alike
+from react_mem.memory.retrieval.last_known import note_new_alike
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.write.turns import Turns
-from tests.support.linking import assert_whole, documents, links, record, store_records
+from tests.support.linking import assert_whole, links, record, store_records
 from tests.support.stores import STORES, open_any_store
 
 OWNER: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "tester"}
@@ -27,19 +25,6 @@ OWNER: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "
 async def store(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[BaseStore]:
     async with open_any_store(request.param, database_server) as opened:
         yield opened
-
-
-async def test_a_summary_is_linked_with_what_it_stands_for(store: BaseStore) -> None:
-    await store_records(store, record("message", "said"), record("message", "other", minute=1))
-    await store_records(store, record("fact", "cool", "said"), record("episode", "trip", "other"))
-    names = {"episodes": ["trip"], "task_preferences": ["cool"]}
-    await store_records(store, record("summary", "s", "said", **names))
-    found = await links(store)
-    assert {("s", "summarization", end) for end in ("said", "cool", "trip")} <= found
-    await assert_whole(store)
-    await MemoryFacade(store).forget("ann", "trip")
-    assert {link for link in await links(store) if "trip" in link} == set()
-    await assert_whole(store)
 
 
 async def test_what_is_written_and_removed_stays_linked(store: BaseStore) -> None:
@@ -85,8 +70,8 @@ class Told:
         return Extraction(episode=draft, summary="They bought tea.", complete=True, calls=1)
 
 
-async def test_a_turn_links_what_came_of_it(store: BaseStore) -> None:
-    memory = MemoryFacade(store)
+async def test_a_turn_links_what_came_of_it(memory_store: MemoryStore) -> None:
+    store, memory = memory_store, MemoryFacade(memory_store)
     turns = Turns(memory, Told(), **OWNER)
     thread = [HumanMessage("Please buy some tea", id="1")]
     await turns.open(thread, None)
@@ -114,38 +99,13 @@ async def test_a_turn_links_what_came_of_it(store: BaseStore) -> None:
     await assert_whole(store)
 
 
-async def test_writers_at_once_lose_no_link(store: BaseStore) -> None:
-    await store_records(store, record("message", "m"))
-    await asyncio.gather(*(store_records(store, record("fact", f"f{number}", "m")) for number in range(8)))
-    assert await links(store) == {(f"f{number}", "support", "m") for number in range(8)}
-    await assert_whole(store)
-
-
-async def test_what_says_something_like_it_is_linked(memory_store: MemoryStore) -> None:
-    memory = MemoryFacade(memory_store)
-    said = ["User drinks green tea", "User drinks green tea daily", "User has a red car"]
-    facts = await memory.semantic.add(said, **OWNER)
-    await settled(memory_store)
-    ids = [fact.id for fact in facts]
-    assert await note_alike(memory_store, "ann", ids, similarity=0.8) == 1
-    [[edge], [back], []] = [list((await documents(memory_store))[id_].edges.values()) for id_ in ids]
-    assert (edge.to, back.to, str(edge.kind)) == (ids[1], ids[0], "semantic")
-    assert edge.weight == back.weight > 0.8
-    assert await note_alike(memory_store, "ann", [*ids, "nobody"], similarity=0.8) == 0
-    await assert_whole(memory_store)
-    # it is found as before, and exported
-    found = await memory.read(MemoryQuery(**OWNER, scopes=[MemoryScope.SEMANTIC], query="Who drinks green tea?"))
-    assert {item.id for item in found} >= {*ids[:2]}
-    copy = [line async for line in memory.export_user("ann")]
-    await memory.import_user("bob", copy)
-    assert await links(memory_store, "bob") == await links(memory_store)
-
-
 async def test_maintenance_compares_what_is_new(memory_store: MemoryStore) -> None:
     memory = MemoryFacade(memory_store)
     assert await note_new_alike(memory_store, "nobody") == 0
     await memory.semantic.add(["User drinks green tea every single day of the week"], **OWNER)
-    await settled(memory_store)
+    # the store learns behind the first search what its model's similarities mean
+    await memory.semantic.search("anything", user_id="nobody")
+    await memory_store.scale.settle()
     assert await note_new_alike(memory_store, "ann") == 0
     assert await links(memory_store) == set()
     await memory.semantic.add(["User drinks green tea every single day of week"], **OWNER)
@@ -154,12 +114,6 @@ async def test_maintenance_compares_what_is_new(memory_store: MemoryStore) -> No
     assert kind == "semantic"
     assert await note_new_alike(memory_store, "ann") == 0
     await assert_whole(memory_store)
-    await memory.forget_user("ann")
-    assert await memory_store.asearch(("memory", "ann"), limit=100) == []
-
-
-async def settled(store: BaseStore) -> None:
-    """Let a store know what its model's similarities mean: it learns that behind the first search."""
-    if isinstance(store, MemoryStore):
-        await MemoryFacade(store).semantic.search("anything", user_id="nobody")
-        await store.scale.settle()
+    copy = [line async for line in memory.export_user("ann")]
+    await memory.import_user("bob", copy)
+    assert await links(memory_store, "bob") == await links(memory_store)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from langgraph.store.base import BaseStore, Op, PutOp, Result, SearchOp
+from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, Result, SearchOp
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
@@ -43,15 +43,13 @@ async def opened(name: str, url: str) -> AsyncIterator[BaseStore]:
     index: Any = {"dims": DIMS, "embed": MeasuredEmbeddings(LOCAL_MODEL, SenseEmbeddings()), "fields": ["text"]}
     if name == "in memory":
         yield InMemoryStore(index=index)
-    elif name == "without vectors":
-        yield InMemoryStore()
     else:
         async with AsyncPostgresStore.from_conn_string(url, index=index) as store:
             await store.setup()
             yield store
 
 
-@pytest.fixture(params=["in memory", "without vectors", "stock postgres"])
+@pytest.fixture(params=["in memory", "stock postgres"])
 async def store(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[BaseStore]:
     async with opened(request.param, database_url) as store:
         await put(store, SAID)
@@ -68,35 +66,10 @@ async def answer(store: BaseStore, op: RecallOp) -> Recall:
     return found
 
 
-async def test_each_arm_alone(store: BaseStore) -> None:
-    def only(arm: Arm, query: str, **more: Any) -> RecallOp:
-        return asked(query, speakers=("Mira", "Tom"), arms=frozenset({arm}), **more)
-
-    assert keys(await answer(store, only(Arm.LEXICAL, "tea or soup"))) == ["soup", "tea"]
-    assert set(keys(await answer(store, only(Arm.TIME, "What was said last week?")))) == {"pay", "tea"}
-    words = frozenset({Arm.LEXICAL, Arm.SPEAKER})
-    [tea, *_] = (await answer(store, only(Arm.LEXICAL, "Did Tom drink tea?")._replace(arms=words))).found
-    assert tea.arms[Arm.SPEAKER] > 5
-    beside = await answer(store, only(Arm.LEXICAL, "kayak")._replace(arms=frozenset({Arm.LEXICAL, Arm.WINDOW})))
-    assert set(keys(beside)) == {"boat", "good", "lake"}
-
-
-async def test_partners_passages_and_conditions(store: BaseStore) -> None:
-    words = frozenset({Arm.LEXICAL})
-    [boat] = (await answer(store, asked("kayak", pairs=True, arms=words))).found
-    assert boat.partner == {
-        "id": "good",
-        "role": "assistant",
-        "text": "How nice, where will you go?",
-        # by which a read as of a time tells whether it had been said
-        "created_at": "2024-03-05T12:00:00+00:00",
-    }
-    [zebra] = (await answer(store, asked("zebra", arms=words))).found
+async def test_a_long_text_is_shown_by_its_passage(store: BaseStore) -> None:
+    [zebra] = (await answer(store, asked("zebra", arms=frozenset({Arm.LEXICAL})))).found
     assert zebra.passage.endswith("A zebra crossed the road.")
     assert len(zebra.passage) < 900
-    conditions = {"kind": "message", "role": {"$ne": "user"}}
-    assert keys(await answer(store, asked("kayak nice", conditions=conditions, arms=words))) == ["good"]
-    assert keys(await answer(store, asked("kayak tea", without=("boat",), arms=words))) == ["tea"]
 
 
 async def test_what_is_written_and_deleted_since(store: BaseStore) -> None:
@@ -118,7 +91,7 @@ async def test_it_finds_what_the_memory_store_finds(database_url: str) -> None:
         for query in QUESTIONS:
             # no other store tells how near its items are to each other
             told = ALL_ARMS - {Arm.HUB}
-            for arms in (told, *(told - {arm} for arm in sorted(told))):
+            for arms in (told, told - {Arm.VECTOR}, told - {Arm.WINDOW}, frozenset({Arm.LEXICAL, Arm.SPEAKER})):
                 op = asked(query, speakers=("Mira", "Tom"), arms=arms, pairs=True)
                 found, expected = await answer(store, op), await answer(ours, op)
                 assert keys(found) == keys(expected)
@@ -193,14 +166,14 @@ async def test_there_is_a_bound_to_what_is_read_and_it_is_told(monkeypatch: pyte
 
 
 async def test_namespaces_of_a_store_take_bounded_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stock_index, "_BYTES", 20_000)
+    monkeypatch.setattr(stock_index, "_BYTES", 10_000)
     store, listed = InMemoryStore(), stock_index.ListedItems()
-    for user in range(30):
+    for user in range(6):
         space = ("memory", f"u{user}", "dialog")
         await store.abatch([PutOp(space, f"k{number}", message("zebra", number)) for number in range(10)])
         page = await store.asearch(space, limit=100)
         assert len((await listed.follow(store, space, page)).texts) == 10
-        assert 0 < listed.known.currsize <= 20_000
+        assert 0 < listed.known.currsize <= 10_000
 
 
 async def test_an_embedder_that_fails_costs_its_arm_alone() -> None:
@@ -214,3 +187,14 @@ async def test_an_embedder_that_fails_costs_its_arm_alone() -> None:
     assert "ConnectionError" in found.missing[Arm.VECTOR]
     embeddings.error = None
     assert (await answer(store, asked("Which kayak?"))).missing == {}
+
+
+async def test_a_store_without_an_index_answers_with_what_there_is_beside_other_reads() -> None:
+    store = InMemoryStore()
+    await put(store, {"tea": SAID["tea"]})
+    got, found, nothing = await recall(store, [GetOp(DIALOG, "tea"), asked("coffee"), GetOp(DIALOG, "nothing")])
+    assert isinstance(got, Item)
+    assert isinstance(found, Recall)
+    assert (keys(found), found.found[0].arms, found.missing) == (["tea"], {}, {})
+    assert nothing is None
+    assert await recall(store, []) == []

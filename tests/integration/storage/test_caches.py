@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from langgraph.store.base import PutOp
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.databases import open_memory_store
-from tests.support.recalling import DIALOG, SenseEmbeddings, open_recalling, put, recalled, sense_model, shared_database
+from tests.support.recalling import SenseEmbeddings, open_recalling, put, recalled, sense_model, shared_database
 
 QUESTIONS = ("the kayak", "a puppy", "my wage", "what was said in January 2024?")
 TEXTS = ("I bought a canoe.", "The terrier sleeps.", "My salary is paid late.", "The kayak leaks.", "The puppy is ill.")
@@ -60,24 +58,3 @@ async def test_zero_switches_it_off(store: MemoryStore) -> None:
         for _ in range(2):
             await recalled(other, "the kayak")
         assert len(embedded(other)) == 2
-
-
-@pytest.mark.parametrize("seed", range(3))
-async def test_whatever_is_written_by_whom_what_is_found_is_what_a_store_without_caches_finds(
-    store: MemoryStore, seed: int
-) -> None:
-    luck = random.Random(seed)  # noqa: S311 - no secret
-    async with open_memory_store(store.pool.conninfo, sense_model(), question_cache_bytes=0) as plain:
-        assert plain.scale.calibration
-        await plain.scale.settle()
-        for _ in range(60):
-            key, writer = luck.choice("abcdef"), luck.choice((store, plain))
-            match luck.randrange(5):
-                case 0:
-                    await put(writer, {key: luck.choice(TEXTS)})
-                case 1:
-                    await writer.abatch([PutOp(DIALOG, key, None)])
-                case _:
-                    more = {"limit": luck.choice((1, 10)), "without": luck.choice(((), (key,)))}
-                    question = luck.choice(QUESTIONS)
-                    assert await recalled(store, question, **more) == await recalled(plain, question, **more)

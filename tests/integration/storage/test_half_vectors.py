@@ -9,7 +9,6 @@ from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg import AsyncConnection
 
-from react_mem.memory.store import vectors
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.citus import one_server
 from tests.support.databases import open_memory_store, word_model
@@ -51,22 +50,6 @@ async def test_what_an_older_version_stored_whole_is_found_and_written_as_half(
         await again.abatch([PutOp(ANN, str(n), {"text": f"coffee number {n}"}) for n in range(30)])
     assert await stored(database_url) == (30, 0, 30)
     assert (await store.asearch(ANN, query="coffee number 7", limit=1))[0].key == "7"
-
-
-async def test_vectors_that_failed_are_made_up_for(
-    store: MemoryStore, database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def fails(texts: list[str]) -> list[list[float]]:
-        raise ConnectionError("away")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(vectors, "_RETRY_SECONDS", 3_600.0)
-        patched.setattr(store.embedding.embeddings, "aembed_documents", fails)
-        await store.aput(ANN, "late", {"text": "coffee"})
-    assert await stored(database_url) == (31, 0, 30)
-    assert await store.amake_up_vectors() == 1
-    assert await stored(database_url) == (31, 0, 31)
-    assert (await store.asearch(ANN, query="coffee", limit=1))[0].key == "late"
 
 
 @one_server

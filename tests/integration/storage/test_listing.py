@@ -10,62 +10,33 @@ from langgraph.store.base import PutOp, SearchItem, SearchOp
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from react_mem.memory.store.searches import Target, search_statement
 from tests.support.citus import one_server
-from tests.support.databases import fresh_memory_store, open_memory_store, word_model
+from tests.support.databases import fresh_memory_store
 
 NAMESPACE, OTHER = ("memory", "ann", "semantic"), ("memory", "ann", "episodic")
 BOB = ("memory", "bob", "semantic")
 
-_FILL = """
-    INSERT INTO store (owner, prefix, key, value)
-    SELECT 'ann', 'memory.ann.semantic', n::text,
-        jsonb_build_object('text', n::text, 'session_id', 's' || n / 10, 'unread', n % 500 = 1)
-    FROM generate_series(1, 2000) n
-"""
-
-
-@pytest.mark.parametrize(
-    ("conditions", "expected"),
-    [({"session_id": "s7"}, [str(n) for n in range(70, 80)]), ({"unread": True}, ["1", "501", "1001", "1501"])],
-)
-async def test_reads_what_it_lists(conditions: dict[str, Any], expected: list[str], database_url: str) -> None:
-    async with open_memory_store(database_url, word_model()) as store:
-        async with store.pool.connection() as conn:
-            await conn.execute(_FILL)
-            await conn.execute("ANALYZE store")
-            target = Target(0, SearchOp(NAMESPACE, filter=conditions, limit=50), None)
-            query, parameters = search_statement([target], omit_expired=True)
-            plan = await (await conn.execute(b"EXPLAIN (ANALYZE, FORMAT JSON) " + query, parameters)).fetchone()
-        assert plan is not None
-        assert rows_read(plan["QUERY PLAN"][0]["Plan"]) <= 2 * len(expected)
-        found = await store.asearch(NAMESPACE, filter=conditions, limit=50)
-        assert sorted(item.key for item in found) == sorted(expected)
-
 
 @one_server
 @pytest.mark.parametrize("sealed", [False, True])
-@pytest.mark.parametrize(
-    ("conditions", "count"), [({"session_id": "s7"}, 10), ({"unread": True}, 4), ({"session_id": "s7", "n": 75}, 1)]
-)
 async def test_reads_what_it_lists_behind_the_wall(
-    conditions: dict[str, Any], count: int, sealed: bool, database_server: str, monkeypatch: pytest.MonkeyPatch
+    sealed: bool, database_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with fresh_memory_store(database_server, sealed=sealed) as store:
         assert store.pool.has_row_security  # type: ignore[attr-defined]
-        values = {n: {"session_id": f"s{n // 10}", "unread": n % 500 == 1, "n": n} for n in range(2_000)}
+        values = {n: {"session_id": f"s{n // 10}", "unread": n % 500 == 1, "n": n} for n in range(1_000)}
         await store.abatch([PutOp(NAMESPACE, str(n), value, index=False) for n, value in values.items()])
-        expected = {str(n) for n, value in values.items() if conditions.items() <= value.items()}
         async with store.pool.connection() as conn:
             await conn.execute("ANALYZE store")
             # whose reads the server counts by then
             monkeypatch.setattr(store.pool, "connection", lambda: nullcontext(conn))
-            before = await rows_of_store(conn)
-            found = await store.asearch(NAMESPACE, filter=conditions, limit=50)
-            read = await rows_of_store(conn) - before
-    assert {item.key for item in found} == expected
-    assert len(expected) == count
-    assert 0 < read <= 40
+            for conditions in ({"session_id": "s7"}, {"unread": True}, {"session_id": "s7", "n": 75}):
+                expected = {str(n) for n, value in values.items() if conditions.items() <= value.items()}
+                before = await rows_of_store(conn)
+                found = await store.asearch(NAMESPACE, filter=conditions, limit=50)
+                read = await rows_of_store(conn) - before
+                assert {item.key for item in found} == expected
+                assert 0 < read <= 40
 
 
 async def rows_of_store(conn: AsyncConnection[DictRow]) -> int:
@@ -81,15 +52,11 @@ async def rows_of_store(conn: AsyncConnection[DictRow]) -> int:
 
 _SEARCHES: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (namespace, conditions)
-    for namespace in (NAMESPACE, OTHER, NAMESPACE[:2], BOB, NAMESPACE[:1])
+    for namespace in (NAMESPACE, NAMESPACE[:2], BOB, NAMESPACE[:1])
     for conditions in (
         {"session_id": "s1"},
-        {"session_id": {"$eq": "s1"}},
         {"session_id": {"$ne": "s1"}},
-        {"session_id": ""},
-        {"session_id": "nowhere"},
         {"unread": True},
-        {"unread": False},
         {"unread": True, "session_id": "s1"},
         {"session_id": "s1", "kind": "fact", "n": {"$gt": 3}},
     )
@@ -137,10 +104,4 @@ async def test_lists_the_same_behind_the_wall_as_without(sealed: bool, database_
             assert sum(isinstance(item, SearchItem) for each in behind[0] for item in each or ()) > 0
 
 
-_PAGES = ((100, 0), (4, 0), (4, 3))
-
-
-def rows_read(plan: dict[str, Any]) -> int:
-    """Return how many rows the plan's scans came by."""
-    own = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0) if "Scan" in plan["Node Type"] else 0
-    return int(own) + sum(rows_read(part) for part in plan.get("Plans", ()))
+_PAGES = ((100, 0), (4, 3))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import sys
-import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -18,11 +16,9 @@ from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.store import StorageSettings, owner_index, owner_recall, owner_texts, reembed
-from react_mem.memory.store.owner_texts import updated
+from react_mem.memory.store import owner_recall, owner_texts
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.citus import CITUS_URL
-from tests.support.databases import word_model
 from tests.support.recalling import SCALE, asked, keys, message, open_recalling, put, recalled, shared_database
 
 TEXTS = (
@@ -107,7 +103,7 @@ STEPS = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEPS, min_size=2, max_size=12))
 @example(steps=[("put", 0, "b", TEXTS[0]), ("read", 0, "a", ""), ("put", 0, "a", TEXTS[0])])
 @example(steps=[("many", 0, "a", TEXTS[0]), ("read", 0, "a", ""), ("delete", 1, "b", ""), ("read", 0, "a", "")])
@@ -157,34 +153,6 @@ class TestWhatIsWrittenMeanwhile:
         assert "a" not in keys(answer) or change == "changed"
         assert all(one.item.value != before["a"] for one in answer.found)
 
-    async def test_by_another_process_is_found(self, shared_url: str, stores: Stores) -> None:
-        space = ("memory", next(OWNERS), "dialog")
-        await put(stores.first, {"a": said("a", "green tea")}, space)
-        assert keys(await recalled(stores.first, "zebra", namespace=space, similarity=0.9)) == []
-        script = (
-            "import asyncio, sys\n"
-            "from tests.support.databases import open_memory_store\n"
-            "from tests.support.recalling import message, sense_model\n"
-            "async def main():\n"
-            "    async with open_memory_store(sys.argv[1], sense_model()) as store:\n"
-            "        await store.aput(tuple(sys.argv[2].split('.')), 'b', message('a zebra', 1))\n"
-            "asyncio.run(main())\n"
-        )
-        process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, shared_url, ".".join(space))
-        assert await process.wait() == 0
-        assert "b" in keys(await recalled(stores.first, "zebra", namespace=space, similarity=0.9))
-
-    async def test_embedding_anew_voids_what_is_known(self, shared_url: str, stores: Stores) -> None:
-        space = ("memory", next(OWNERS), "dialog")
-        await put(stores.first, {"a": said("a", "a zebra")}, space)
-        known = await stores.first.owners.current(space[1])
-        url = StorageSettings.model_validate({"database_url": shared_url})
-        for model in (word_model(8, "test:other"), stores.first.embedding):
-            assert await reembed.reembed(url, model, lambda done, total: None)
-        again = await stores.first.owners.current(space[1])
-        assert again.epoch > known.epoch
-        assert keys(await recalled(stores.first, "zebra", namespace=space)) == ["a"]
-
     async def test_is_found_on_a_server_that_lost_what_was_known(self, stores: Stores) -> None:
         space = ("memory", next(OWNERS), "dialog")
         await put(stores.first, {"a": said("a", "green tea")}, space)
@@ -197,23 +165,6 @@ class TestWhatIsWrittenMeanwhile:
         stores.first.owners._drop(known)
         stores.first.owners._keep(replace(known, started=known.started - timedelta(hours=1)))
         assert keys(await recalled(stores.first, "zebra", namespace=space))[0] == "b"
-
-    async def test_is_taken_beside_the_event_loop_where_there_is_much(
-        self, stores: Stores, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        space, threads = ("memory", next(OWNERS), "dialog"), []
-
-        def changed(*arguments: Any, **more: Any) -> Any:
-            threads.append(threading.current_thread())
-            return updated(*arguments, **more)
-
-        monkeypatch.setattr(owner_index, "updated", changed)
-        for inline in (9, 2):
-            monkeypatch.setattr(owner_index, "_INLINE_TEXTS", inline)
-            await put(stores.second, {key: said(key, f"a zebra {inline}") for key in "abc"}, space)
-            await stores.first.owners.current(space[1])
-        here = threading.current_thread()
-        assert [thread is here for thread in threads] == [True, False]
 
 
 class TestWhatIsKept:
@@ -277,7 +228,7 @@ class TestWhatIsKept:
 class TestALargeNamespace:
     async def test_is_scored_by_candidates_of_the_database(self, stores: Stores) -> None:
         space = ("memory", next(OWNERS), "dialog")
-        values = {f"k{n}": message(f"{TEXTS[n % 4]} number {n}", n, session=f"s{n // 9}") for n in range(60)}
+        values = {f"k{n}": message(f"{TEXTS[n % 4]} number {n}", n, session=f"s{n // 9}") for n in range(40)}
         await put(stores.first, values, space)
         large = MemoryStore(stores.first.pool, stores.first.embedding, index_limit=20)
         assert large.scale.calibration
@@ -285,8 +236,7 @@ class TestALargeNamespace:
         try:
             for query, more in [
                 ("Which zebra did I paint?", {}),
-                ("tea number 7", {"conditions": {"role": "user"}}),
-                ("Lisbon in January 2024", {"limit": 3, "without": ("k2",)}),
+                ("Lisbon in January 2024", {"limit": 3, "without": ("k2",), "conditions": {"role": "user"}}),
                 ("nothing of all that", {"similarity": 0.9}),
             ]:
                 expected = await recalled(stores.first, query, namespace=space, **more)

@@ -13,7 +13,7 @@ from react_mem.memory.index.recall import Recall
 from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.store.postgres import MemoryStore
-from tests.support.recalling import DIALOG, asked, keys, message, open_recalling, put, recalled, shared_database
+from tests.support.recalling import asked, keys, message, open_recalling, put, recalled, shared_database
 
 FACTS = ("memory", "ann", "semantic")
 LONG = "\n".join(
@@ -34,23 +34,7 @@ async def store(shared_url: str) -> AsyncIterator[MemoryStore]:
         yield opened
 
 
-async def found_only_by(arm: Arm, store: MemoryStore, query: str, **more: Any) -> list[str]:
-    """Return what is recalled, after checking that without the arm it is not."""
-    answer = await recalled(store, query, similarity=0.7, **more)
-    without = await recalled(store, query, similarity=0.7, arms=ALL_ARMS - {arm}, **more)
-    assert set(keys(answer)) > set(keys(without))
-    return [key for key in keys(answer) if key not in keys(without)]
-
-
-class TestWhatEachArmFinds:
-    async def test_a_word_that_says_little_about_a_text(self, store: MemoryStore) -> None:
-        await put(store, {"zoo": f"{LONG[:700]} zebra", "other": LONG[:700], "cat": "a cat"})
-        assert await found_only_by(Arm.LEXICAL, store, "zebra") == ["zoo"]
-
-    async def test_another_word_for_the_same(self, store: MemoryStore) -> None:
-        await put(store, {"dog": "a terrier", "cat": "a cat"})
-        assert await found_only_by(Arm.VECTOR, store, "puppy") == ["dog"]
-
+class TestWhatIsFound:
     async def test_an_answer_by_the_words_of_its_question(self, store: MemoryStore) -> None:
         said = {
             "question": message("Which zebra did you draw?", 0),
@@ -60,9 +44,8 @@ class TestWhatEachArmFinds:
             "elsewhere": message("Number seven", 1, role="assistant", session="tuesday"),
         }
         await put(store, said)
-        assert sorted(await found_only_by(Arm.WINDOW, store, "zebra")) == ["answer", "next"]
-        first, answer, _ = (await recalled(store, "zebra", similarity=0.7, arms=ALL_ARMS - {Arm.HUB})).found
-        assert first.arms[Arm.LEXICAL] > answer.arms[Arm.LEXICAL] > 0
+        assert set(keys(await recalled(store, "zebra", similarity=0.7))) == {"question", "answer", "next"}
+        assert keys(await recalled(store, "zebra", similarity=0.7, arms=ALL_ARMS - {Arm.WINDOW})) == ["question"]
 
     async def test_what_was_said_at_the_time_that_is_named(self, store: MemoryStore) -> None:
         await put(
@@ -72,46 +55,16 @@ class TestWhatEachArmFinds:
                 "before": message("Nothing else", 0, session="b", created_at="2024-03-08T09:00:00+00:00"),
             },
         )
-        assert await found_only_by(Arm.TIME, store, "zebra last week") == ["then"]
-        later = datetime(2024, 3, 15)
-        assert await found_only_by(Arm.TIME, store, "zebra last week", now=later) == ["before"]
+        assert keys(await recalled(store, "zebra last week", similarity=0.7)) == ["then"]
+        assert keys(await recalled(store, "zebra last week", similarity=0.7, now=datetime(2024, 3, 15))) == ["before"]
         assert keys(await recalled(store, "tuần trước", similarity=0.7)) == ["then"]
 
-    async def test_a_time_at_the_ends_of_the_calendar(self, store: MemoryStore) -> None:
-        await put(store, {"zoo": "zebra"})
-        for year in ("9999", "0001", "1"):
-            assert keys(await recalled(store, f"zebra in {year}")) == ["zoo"]
-            assert keys(await recalled(store, f"zebra on December 31, {year}")) == ["zoo"]
-
-    async def test_who_is_named_comes_first(self, store: MemoryStore) -> None:
-        said = {name: message("we cook zebra soup", 0, session=name, speaker=name) for name in ("Ada", "Mira", "Tom")}
-        await put(store, said)
-        answer = await recalled(store, "What does mira cook?", speakers=("Ada", "Mira", "Tom"))
-        assert keys(answer)[0] == "Mira"
-        assert [found.arms[Arm.SPEAKER] > 1 for found in answer.found] == [True, False, False]
-        off = await recalled(
-            store, "What does mira cook?", speakers=("Ada", "Mira", "Tom"), arms=ALL_ARMS - {Arm.SPEAKER}
-        )
-        assert keys(off) == ["Ada", "Mira", "Tom"], "all the same: by key"
-
-    async def test_i_am_the_user(self, store: MemoryStore) -> None:
-        await put(
-            store,
-            {
-                "assistant": message("zebra soup", 0, session="a", role="assistant"),
-                "user": message("zebra soup", 0, session="b"),
-            },
-        )
-        first, second = (await recalled(store, "Did I mention zebra soup?")).found
-        assert (first.item.key, first.arms[Arm.SPEAKER]) == ("user", fusion.SPEAKER)
-        assert second.arms[Arm.SPEAKER] == 0
-        assert keys(await recalled(store, "zebra soup")) == ["assistant", "user"]
-
-    async def test_what_tells_when_is_an_answer_to_when(self, store: MemoryStore) -> None:
-        await put(store, {"when": "the zebra exam is on Friday", "what": "the zebra exam is on campus"})
-        for query, more in [("When is the zebra exam?", fusion.TELLS_WHEN), ("Where is the zebra exam?", 0)]:
-            found = {one.item.key: one.arms[Arm.TIME] for one in (await recalled(store, query)).found}
-            assert found == {"when": more, "what": 0}
+    async def test_who_is_named_comes_first_and_i_am_the_user(self, store: MemoryStore) -> None:
+        names = ("Ada", "Mira", "Tom")
+        said = {name: message("we cook zebra soup", 0, session=name, speaker=name) for name in names}
+        await put(store, {**said, "an answer": message("we cook zebra soup", 0, session="b", role="assistant")})
+        assert keys(await recalled(store, "What does mira cook?", speakers=names))[0] == "Mira"
+        assert keys(await recalled(store, "Did I mention zebra soup?"))[-1] == "an answer"
 
     async def test_vietnamese_with_and_without_its_marks(self, store: MemoryStore) -> None:
         said = {"with": "Tôi thích cà phê sữa đá", "without": "toi thich ca phe sua da", "tea": "Tôi thích trà đào"}
@@ -125,11 +78,10 @@ class TestWhatEachArmFinds:
         await put(store, {"surf": message("The waves were great", 0, keywords="sports surfing"), "tea": "Tea is great"})
         assert keys(await recalled(store, "sport", arms=frozenset({Arm.LEXICAL}))) == ["surf"]
 
-    @pytest.mark.parametrize("kind", ["message", "document"])
-    async def test_a_passage_in_the_middle_of_a_long_text(self, store: MemoryStore, kind: str) -> None:
+    async def test_a_passage_in_the_middle_of_a_long_text(self, store: MemoryStore) -> None:
         barks = "The terrier barks. " * 40
         text = f"{LONG[:2500]}\nThe zebra lives in Lisbon.\n{LONG[2500:]}\n{barks}"
-        long = message(text, 0) if kind == "message" else {"kind": kind, "text": text, "current": True}
+        long = message(text, 0)
         await put(store, {"long": long, "short": "Lisbon is a city"})
         for arm, query, part in [(Arm.LEXICAL, "zebra", "The zebra lives"), (Arm.VECTOR, "puppy", "terrier barks")]:
             first = (await recalled(store, query, arms=frozenset({arm}))).found[0]
@@ -140,77 +92,6 @@ class TestWhatEachArmFinds:
             assert first.text == first.passage
         short = (await recalled(store, "Lisbon city")).found[0]
         assert (short.item.key, short.passage, short.text) == ("short", "", "Lisbon is a city")
-
-
-class TestArms:
-    @pytest.fixture
-    async def said(self, store: MemoryStore) -> MemoryStore:
-        await put(
-            store,
-            {
-                "one": message(
-                    "I saw a zebra on Friday",
-                    0,
-                    created_at="2024-05-08T09:00:00+00:00",
-                    speaker="Mira",
-                    standing="preference",
-                ),
-                "two": message("A zebra, really?", 1, role="assistant"),
-                "three": message("Yes, in a boat", 2, speaker="Mira"),
-                "elsewhere": "a zebra in a canoe",
-            },
-        )
-        return store
-
-    QUERY = "When did Mira see a zebra in a kayak last week?"
-
-    # links are looked at when the database has answered
-    @pytest.mark.parametrize("off", [*sorted(ALL_ARMS), None])
-    async def test_one_that_is_off_contributes_nothing_and_the_others_what_they_did(
-        self, said: MemoryStore, off: Arm | None
-    ) -> None:
-        whole = {one.item.key: one for one in (await recalled(said, self.QUERY, speakers=("Mira",))).found}
-        assert all(any(one.arms[arm] for one in whole.values()) for arm in ALL_ARMS), "each has something to say"
-        answer = await recalled(said, self.QUERY, speakers=("Mira",), arms=ALL_ARMS - {off})
-        assert answer.missing == {}
-        assert answer.found
-        for one in answer.found:
-            assert set(one.arms) == ALL_ARMS
-            assert sum(one.arms.values()) == pytest.approx(one.item.score)
-            if off:
-                assert one.arms[off] == pytest.approx(0, abs=1e-9)
-            for arm in {Arm.SPEAKER, Arm.TIME} - {off}:
-                assert one.arms[arm] == pytest.approx(whole[one.item.key].arms[arm])
-        scores = [one.item.score or 0 for one in answer.found]
-        assert scores == sorted(scores, reverse=True)
-
-    @pytest.mark.parametrize(
-        ("arms", "expected"),
-        [
-            (set(), set()),
-            ({Arm.SPEAKER}, set()),
-            ({Arm.WINDOW}, set()),
-            ({Arm.LEXICAL}, {"one", "two", "elsewhere"}),
-            ({Arm.LEXICAL, Arm.WINDOW}, {"one", "two", "three", "elsewhere"}),
-            ({Arm.TIME}, {"one"}),
-        ],
-    )
-    async def test_only_those_that_are_on_find(self, said: MemoryStore, arms: set[Arm], expected: set[str]) -> None:
-        found = keys(await recalled(said, "zebra last week", arms=frozenset(arms)))
-        assert set(found) == expected
-
-    async def test_the_nearest_are_asked_for_by_similarity(self, said: MemoryStore) -> None:
-        arms = frozenset({Arm.VECTOR})
-        assert len(keys(await recalled(said, "boat", arms=arms, similarity=0.0))) == 4
-        near = await recalled(said, "boat", arms=arms, similarity=0.7)
-        assert set(keys(near)) == {"three", "elsewhere"}
-        assert all((one.similarity or 0) >= 0.7 for one in near.found)
-        assert keys(await recalled(said, "boat", arms=arms, similarity=1.0)) == []
-
-    @pytest.mark.parametrize("similarity", [0.0, 0.7, 1.0])
-    async def test_what_shares_words_is_never_too_far(self, store: MemoryStore, similarity: float) -> None:
-        await put(store, {"zoo": f"{LONG[:700]} zebra", "cat": "a cat"})
-        assert keys(await recalled(store, "zebra", similarity=similarity))[0] == "zoo"
 
 
 class TestConditions:
@@ -268,12 +149,12 @@ class TestConditions:
 class TestBounds:
     async def test_as_many_as_are_wanted(self, store: MemoryStore) -> None:
         """Whatever an arm proposes by itself: what exists and is wanted is returned."""
-        await put(store, {str(n): {"kind": "fact", "text": f"zebra {n}"} for n in range(150)}, FACTS)
+        await put(store, {str(n): {"kind": "fact", "text": f"zebra {n}"} for n in range(90)}, FACTS)
         # what is far from all else may be better than what an arm proposes
         arms = ALL_ARMS - {Arm.HUB}
         whole = (await recalled(store, "zebra", namespace=FACTS, limit=1000, arms=arms)).found
-        assert len({one.item.key for one in whole}) == len(whole) == 150
-        for limit in (0, 1, 7, 100, 200, 2**31, 10**30):
+        assert len({one.item.key for one in whole}) == len(whole) == 90
+        for limit in (0, 1, 40, 200, 10**30):
             found = (await recalled(store, "zebra", namespace=FACTS, limit=limit, arms=arms)).found
             assert [one.item.score for one in found] == [one.item.score for one in whole[:limit]]
 
@@ -290,18 +171,6 @@ class TestBounds:
         async with store.pool.connection() as conn:
             await conn.execute("UPDATE store SET expires_at = now() - interval '1 minute' WHERE key IN ('1', '3')")
         assert set(keys(await recalled(store, "zebra", limit=3))) == {"0", "2", "4"}
-
-    async def test_what_was_deleted_or_says_something_else_now_is_not_found(self, store: MemoryStore) -> None:
-        await put(store, {"1": "zebra one", "2": "zebra two"})
-        await store.adelete(DIALOG, "1")
-        await put(store, {"2": "a cat"})
-        assert keys(await recalled(store, "zebra", similarity=0.7)) == []
-
-    @pytest.mark.parametrize("count", [0, 1])
-    async def test_of_few(self, store: MemoryStore, count: int) -> None:
-        await put(store, {str(n): "zebra" for n in range(count)})
-        answer = await recalled(store, "zebra", pairs=True)
-        assert (keys(answer), answer.missing) == ([str(n) for n in range(count)], {})
 
 
 class TestPairs:
@@ -336,25 +205,10 @@ class TestPairs:
         assert len(found) == 15
         assert [one.partner["id"] for one in found if one.partner] == []
 
-    async def test_what_is_no_message_comes_alone(self, store: MemoryStore) -> None:
-        summary = {"kind": "summary", "text": "zebra", "session_id": "monday"}
-        await put(store, {"q": message("Hello", 0), "a": message("Hi", 1, role="assistant"), "sum": summary})
-        first = (await recalled(store, "zebra", pairs=True)).found[0]
-        assert (first.item.key, first.partner) == ("sum", None)
-
-    async def test_a_conversation_of_one_voice_is_not_searched_to_its_end(self, store: MemoryStore) -> None:
-        """It once was, for each message found: minutes."""
-        await put(store, {f"{n:04}": message(f"zebra {n}", n) for n in range(3000)})
-        async with store.pool.connection() as conn:
-            await conn.execute("SET statement_timeout = '5s'")
-            await conn.execute("SET enable_hashjoin = off")
-            statement_store = MemoryStore(store.pool, store.embedding)
-        assert len((await recalled(statement_store, "zebra", limit=16, pairs=True)).found) == 16
-
 
 async def test_nobody_finds_what_is_another_users(store: MemoryStore) -> None:
     await put(store, {"1": "ann's zebra"})
-    others = ["bob", "anna", "an", "a%", "ann.", "%", "ann' OR '1'='1", "Ann", "ann\n", "ánn", "ann\x00", "x" * 512]
+    others = ["anna", "a%", "ann.", "ann' OR '1'='1", "Ann", "ann\x00"]
     for other in others:
         theirs = scope_namespace(other, MemoryScope.DIALOG)
         await put(store, {"1": f"a zebra of {other}", "2": "zebra"}, theirs)
@@ -368,19 +222,16 @@ async def test_nobody_finds_what_is_another_users(store: MemoryStore) -> None:
     assert keys(await recalled(store, "zebra", namespace=("memory",))) == []
 
 
-class TestTheThreshold:
-    async def test_a_neighbour_that_is_too_far_and_has_no_word_is_not_found(self, store: MemoryStore) -> None:
-        said = {
-            "near": message("a terrier", 0),
-            "beside": message("Quite another matter", 1, role="assistant"),
-            "worded": message("My puppy is asleep", 0, session="tuesday"),
-            "beside the word": message("Quite another matter", 1, role="assistant", session="tuesday"),
-        }
-        await put(store, said)
-        everything = await recalled(store, "puppy", similarity=0.0)
-        assert set(keys(everything)) == set(said)
-        assert set(keys(await recalled(store, "puppy", similarity=0.7))) == {"near", "worded", "beside the word"}
-        assert set(keys(await recalled(store, "puppy", similarity=1.0))) == {"worded", "beside the word"}
+async def test_a_neighbour_that_is_too_far_and_has_no_word_is_not_found(store: MemoryStore) -> None:
+    said = {
+        "near": message("a terrier", 0),
+        "beside": message("Quite another matter", 1, role="assistant"),
+        "worded": message("My puppy is asleep", 0, session="tuesday"),
+        "beside the word": message("Quite another matter", 1, role="assistant", session="tuesday"),
+    }
+    await put(store, said)
+    for similarity, found in ((0.0, {*said}), (0.7, {*said} - {"beside"}), (1.0, {"worded", "beside the word"})):
+        assert set(keys(await recalled(store, "puppy", similarity=similarity))) == found
 
 
 async def test_a_preference_that_has_nothing_to_do_with_the_question_is_left_out(store: MemoryStore) -> None:

@@ -1,4 +1,4 @@
-"""Arms that raise: each costs what it alone would have found, and no question about a time makes one raise."""
+"""Times and instructions in a recall: no question about a time makes it raise."""
 
 from __future__ import annotations
 
@@ -7,39 +7,24 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from langgraph.store.base import GetOp
 
 from react_mem.memory.index import recall as question
 from react_mem.memory.index import weights as fusion
-from react_mem.memory.index.ranked_hits import KnownCosines, RankedHits
 from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.language.times import Period
 from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.retrieval.divided_store import recall
-from react_mem.memory.store import owner_recall
 from react_mem.memory.store.postgres import MemoryStore
-from tests.support.recalling import DIALOG, asked, keys, message, open_recalling, put, recalled, shared_database
+from tests.support.recalling import asked, message, open_recalling, put, shared_database
 
 ALWAYS = "Always name the currency when I ask about budgets."
 
 YEARS = (
     "My grandmother was born in {}, what do I like?",
-    "Where was I on May 7, {}?",
-    "What did I say before {}?",
-    "What did I paint {} days ago?",
     "What did I paint {} years ago?",
-    "What do I paint in {} years from now?",
     "What comes after the summer of {}?",
-    "Do I own Cyberpunk {}?",
-    "Bà tôi sinh năm {}, tôi thích gì?",
     "Ngày 7 tháng 5 năm {} tôi ở đâu?",
-    "Trước năm {} tôi thích gì?",
-    "{} năm trước tôi thích gì?",
     "{} ngày nữa tôi làm gì?",
-    "Tôi có mua Cyberpunk {} không?",
 )
 
 
@@ -77,11 +62,11 @@ async def answers(store: MemoryStore, ops: Sequence[RecallOp]) -> list[Recall]:
 
 
 class TestTimes:
-    @pytest.mark.parametrize("form", YEARS)
-    async def test_any_number_in_a_question_is_answered(self, store: MemoryStore, form: str) -> None:
+    async def test_any_number_in_a_question_is_answered(self, store: MemoryStore) -> None:
         await said_on_many_days(store)
-        numbers = [*range(1, 40), *range(40, 9999, 97), *range(1880, 2110, 7), 1000, 2024, 9998, 9999]
-        distinct = {op.question.periods: op for op in (asked(form.format(number)) for number in numbers)}
+        numbers = [1, 12, 39, *range(40, 9999, 970), 1000, 1945, 2024, 9998, 9999]
+        questions = (asked(form.format(number)) for form in YEARS for number in numbers)
+        distinct = {op.question.periods: op for op in questions}
         for answer in await answers(store, [*distinct.values()]):
             assert (answer.missing, len(answer.found)) == ({}, 10)
 
@@ -92,81 +77,17 @@ class TestTimes:
         [answer] = await answers(store, [op._replace(arms=ALL_ARMS - {Arm.WINDOW, Arm.SPEAKER})])
         assert [one.arms[Arm.TIME] for one in answer.found if not 0 < one.arms[Arm.TIME] < 1e-9] == []
 
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(data=st.data())
-    async def test_any_periods_of_the_calendar(self, store: MemoryStore, data: st.DataObject) -> None:
-        await said_on_many_days(store, range(30))
-        periods = st.tuples(st.dates(), st.dates()).map(lambda days: Period(min(days), max(days)))
-        drawn = data.draw(st.lists(st.lists(periods, min_size=1, max_size=8), min_size=1, max_size=20))
-        plain = asked("paint a zebra")
-        ops = [plain._replace(question=question.replace(plain.question, periods=tuple(some))) for some in drawn]
-        for answer in await answers(store, ops):
-            assert (answer.missing, len(answer.found)) == ({}, 10)
 
+async def test_a_time_that_cannot_be_read_costs_the_time(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: Any) -> Any:
+        raise OverflowError("date value out of range")
 
-class TestAnArmThatRaises:
-    @pytest.mark.parametrize("arm", sorted(ALL_ARMS))
-    async def test_costs_only_itself(
-        self, store: MemoryStore, arm: Arm, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        await said_on_many_days(store, range(6))
-        expected = await recalled(store, "zebra in May 2024", arms=ALL_ARMS - {arm})
-        _break(monkeypatch, arm)
-        answer = await recalled(store, "zebra in May 2024")
-        assert list(answer.missing) == [arm]
-        assert keys(answer) == keys(expected)
-        assert "FloatingPointError" in answer.missing[arm]
-        for said in (answer.missing[arm], caplog.text):
-            assert "secret value" not in said
-        assert str(arm) in caplog.text
-
-    async def test_so_do_two_of_them_and_what_is_read_beside(
-        self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        await said_on_many_days(store, range(6))
-        _break(monkeypatch, Arm.TIME, Arm.LEXICAL)
-        got, answer, plain = await store.arecall(
-            [GetOp(DIALOG, "m1"), asked("zebra in May 2024"), asked("zebra", arms=frozenset({Arm.VECTOR}))]
-        )
-        assert isinstance(answer, Recall)
-        assert isinstance(plain, Recall)
-        assert set(answer.missing) == {Arm.TIME, Arm.LEXICAL}
-        assert len(answer.found) == 6
-        assert plain.missing == {}
-        assert got is not None
-
-    async def test_where_no_arm_is_to_blame_the_read_fails(
-        self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        await said_on_many_days(store, range(2))
-        _break(monkeypatch, *ALL_ARMS)
-        with pytest.raises(FloatingPointError):
-            await recalled(store, "zebra in May 2024")
-
-    async def test_a_time_that_cannot_be_read_costs_the_time(
-        self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def broken(*arguments: Any) -> Any:
-            raise OverflowError("date value out of range")
-
-        await said_on_many_days(store, range(6))
-        monkeypatch.setattr(question, "named_periods", broken)
-        [answer] = await recall(store, [asked("zebra in May 2024")])
-        assert isinstance(answer, Recall)
-        assert len(answer.found) == 6
-        assert list(answer.missing) == [Arm.TIME]
-
-
-def _break(monkeypatch: pytest.MonkeyPatch, *arms: Arm) -> None:
-    """Have scoring raise where one of some arms is asked, as a computation may that meets what nobody thought of."""
-    whole = score_compared
-
-    def broken(known: KnownCosines, op: RecallOp, *more: Any) -> RankedHits:
-        if not op.arms.isdisjoint(arms):
-            raise FloatingPointError('value "secret value" out of range: underflow')
-        return whole(known, op, *more)
-
-    monkeypatch.setattr(owner_recall, "score_compared", broken)
+    await said_on_many_days(store, range(6))
+    monkeypatch.setattr(question, "named_periods", broken)
+    [answer] = await recall(store, [asked("zebra in May 2024")])
+    assert isinstance(answer, Recall)
+    assert len(answer.found) == 6
+    assert answer.missing == {}
 
 
 async def test_an_instruction_of_the_users_is_found_by_its_topic_alone(store: MemoryStore) -> None:

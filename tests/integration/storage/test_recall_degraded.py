@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -11,11 +10,9 @@ import pytest
 from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
-from react_mem.memory.model.interface import ALL_ARMS, Arm
-from react_mem.memory.store import StorageSettings, reembed
+from react_mem.memory.model.interface import Arm
+from react_mem.memory.store import StorageSettings, reembed, vectors
 from react_mem.memory.store import owner_index as unread_texts
-from react_mem.memory.store import vectors as questions
-from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.citus import one_server
@@ -25,7 +22,6 @@ from tests.support.recalling import (
     DIMS,
     SCALE,
     SenseEmbeddings,
-    asked,
     keys,
     message,
     open_recalling,
@@ -74,27 +70,13 @@ class TestWithoutTheEmbedder:
         async def hang(text: str) -> list[float]:
             return await asyncio.Future()
 
-        monkeypatch.setattr(questions, "_QUESTION_SECONDS", 0.01)
         monkeypatch.setattr(embeddings, "aembed_query", hang)
-        answer = await recalled(store, "zebra puppy")
+        with vectors.waiting_for_questions(0.01):
+            answer = await recalled(store, "zebra puppy")
         assert keys(answer) == ["zoo"]
         assert "no answer" in answer.missing[Arm.VECTOR]
 
-    @pytest.mark.parametrize(
-        "vector",
-        [
-            [float("nan")] * DIMS,
-            [float("inf")] * DIMS,
-            [1e300] * DIMS,
-            [1.0] * (DIMS - 1),
-            [1.0] * (DIMS + 1),
-            [],
-            ["1"] * DIMS,
-            [None] * DIMS,
-            "a" * DIMS,
-        ],
-        ids=["nan", "infinite", "huge", "short", "long", "empty", "texts", "nothing", "text"],
-    )
+    @pytest.mark.parametrize("vector", [[float("nan")] * DIMS, [1.0] * (DIMS - 1), ["1"] * DIMS])
     async def test_what_is_no_vector_is_none(
         self, store: MemoryStore, embeddings: SenseEmbeddings, vector: Any
     ) -> None:
@@ -117,16 +99,6 @@ class TestWithoutTheEmbedder:
         embeddings.answer = [0.0] * DIMS
         assert keys(await recalled(store, "zebra", similarity=0.7)) == ["zoo"]
 
-    async def test_without_its_arm_it_is_not_asked(self, store: MemoryStore, embeddings: SenseEmbeddings) -> None:
-        answer = await recalled(store, "zebra puppy", arms=ALL_ARMS - {Arm.VECTOR})
-        assert (keys(answer), answer.missing, embeddings.questions) == (["zoo"], {}, [])
-
-    async def test_a_question_of_many_scopes_is_embedded_once(
-        self, store: MemoryStore, embeddings: SenseEmbeddings
-    ) -> None:
-        await store.arecall([asked("zebra", namespace=("memory", "ann", str(scope))) for scope in range(5)])
-        assert embeddings.questions == ["zebra"]
-
 
 class TestWithoutTheWords:
     async def test_they_are_read_from_the_items(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,14 +117,11 @@ class TestWithoutTheWords:
 
 
 class TestAnotherModel:
-    @pytest.mark.parametrize("dims", [DIMS, DIMS // 2])
-    async def test_a_process_that_still_has_the_old_one_finds_by_words_and_says_so(
-        self, database_url: str, dims: int
-    ) -> None:
+    async def test_a_process_that_still_has_the_old_one_finds_by_words_and_says_so(self, database_url: str) -> None:
         settings = StorageSettings.model_validate({"database_url": database_url})
         async with open_recalling(database_url) as store:
             await put(store, {"zoo": "a zebra in a zoo", "dog": "my terrier"})
-            await reembed.reembed(settings, word_model(dims, "test:new"), lambda done, total: None)
+            await reembed.reembed(settings, word_model(DIMS, "test:new"), lambda done, total: None)
             answer = await recalled(store, "zebra puppy")
             assert keys(answer) == ["zoo"]
             assert "re-embedded with another model" in answer.missing[Arm.VECTOR]
@@ -188,34 +157,6 @@ class TestScale:
             await store.scale.settle()
             assert second.questions == ["zebra"], "nothing is measured again"
             assert store.scale.calibration == known
-
-    async def test_a_measurement_that_fails_is_made_anew(
-        self, database_url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("react_mem.memory.store.calibration._RETRY_SECONDS", 0.0)
-
-        class Refusing(SenseEmbeddings):
-            refuses = True
-
-            async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-                if self.refuses and len(texts) > 10:
-                    raise ConnectionError("too many requests")
-                return self.embed_documents(texts)
-
-        caplog.set_level(logging.WARNING)  # the terminal's tests, in this process, raise it
-        refusing = Refusing()
-        async with open_memory_store(database_url, EmbeddingModel("test:b", DIMS, refusing)) as store, store:
-            await put(store, {"zoo": "a zebra", "cat": "a cat"})
-            assert keys(await recalled(store, "zebra", similarity=1.0))[0] == "zoo"
-            await store.scale.settle()
-            assert "the scale of test:b is not known yet: ConnectionError: too many requests" in caplog.text
-            refusing.refuses = False
-            await recalled(store, "zebra")
-            await store.scale.settle()
-            async with store.pool.connection() as conn:
-                row = await (await conn.execute("SELECT calibration FROM memory_embedding")).fetchone()
-        assert row is not None
-        assert Calibration.model_validate(row["calibration"]) == store.scale.calibration
 
     async def test_where_it_separates_nothing_no_threshold_holds(self, shared_url: str) -> None:
         flat = SCALE.model_copy(update={"separation": {"en": 0.6}})

@@ -45,17 +45,6 @@ async def test_what_is_added_comes_back_in_order_once() -> None:
     assert [m.text for m in await history(store, limit_turns=1).aget_messages()] == ["And I like tea."]
 
 
-async def test_a_history_is_of_one_user_and_one_conversation() -> None:
-    store = in_memory_store()
-    await history(store).aadd_messages([HumanMessage("I live in Hue.")])
-    assert await history(store, user="bob").aget_messages() == []
-    assert await history(store, session="2").aget_messages() == []
-    await history(store, session="2").aadd_messages([HumanMessage("I like tea.")])
-    await history(store).aclear()
-    assert await history(store).aget_messages() == []
-    assert [m.text for m in await history(store, session="2").aget_messages()] == ["I like tea."]
-
-
 @pytest.mark.parametrize("blocking", [False, True])
 async def test_a_runnable_with_message_history(memory_store: MemoryStore, blocking: bool) -> None:
     model = ScriptedModel(script=["Noted.", "In Hue."])
@@ -76,6 +65,11 @@ async def test_a_runnable_with_message_history(memory_store: MemoryStore, blocki
     kept = history(memory_store)
     stored = await asyncio.to_thread(lambda: kept.messages) if blocking else await kept.aget_messages()
     assert [m.text for m in stored] == ["I live in Hue.", "Noted.", "Where do I live?", "In Hue."]
+    other = history(memory_store, session="2")
+    await other.aadd_messages([HumanMessage("I like tea.")])
+    await kept.aclear()
+    assert await kept.aget_messages() == await history(memory_store, user="bob", session="2").aget_messages() == []
+    assert [m.text for m in await other.aget_messages()] == ["I like tea."]
 
 
 async def fact(store: BaseStore, user: str, text: str) -> None:

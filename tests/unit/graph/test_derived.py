@@ -18,7 +18,6 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Level, Record
-from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.store.transactions import transact
 from tests.support.linking import assert_whole, documents, links, record, store_records
 
@@ -63,16 +62,7 @@ async def test_a_time_that_has_none_in_utc_stops_no_link(at: str) -> None:
     assert await links(memory.store, "bob") == {("f", "support", "m")}
 
 
-async def test_a_step_is_linked_with_an_episode_that_was_there_before_it() -> None:
-    store = InMemoryStore()
-    await store_records(store, record("message", "m"), record("episode", "e", "m", level=Level.MILESTONE))
-    await store_records(store, record("experience", "late", "m"))
-    assert ("e", "milestone", "late") in await links(store)
-    await assert_whole(store)
-
-
-@pytest.mark.parametrize("order", ["message fact concept step episode", "message step episode fact concept"])
-async def test_a_concept_is_linked_with_what_was_said_and_done_when_it_came_up(order: str) -> None:
+async def test_a_concept_is_linked_with_what_was_said_and_done_when_it_came_up() -> None:
     store = InMemoryStore()
     made = {
         "message": record("message", "m"),
@@ -81,8 +71,8 @@ async def test_a_concept_is_linked_with_what_was_said_and_done_when_it_came_up(o
         "step": record("experience", "s", "m"),
         "episode": record("episode", "e", "m", level=Level.MILESTONE),
     }
-    for name in order.split():
-        await store_records(store, made[name])
+    for one in made.values():
+        await store_records(store, one)
     id_ = made["concept"].id
     through_the_fact = {(id_, "support", "s"), (id_, "milestone", "e")}
     assert {link for link in await links(store) if link[0] == id_} == {(id_, "support", "f"), *through_the_fact}
@@ -94,9 +84,6 @@ async def test_a_concept_is_linked_with_what_was_said_and_done_when_it_came_up(o
     await assert_whole(store)
     await store_records(store, record("concept", "c", "another"))
     assert not {link for link in await links(store) if link[0] == id_}
-    together = InMemoryStore()
-    await store_records(together, *made.values())
-    assert through_the_fact <= await links(together)
 
 
 async def test_what_takes_the_place_of_a_fact_and_what_a_step_waits_for() -> None:
@@ -127,21 +114,6 @@ async def test_what_a_fact_needs_is_linked_with_it_in_whatever_order_they_come()
         await assert_whole(store)
 
 
-async def test_why_a_fact_holds_is_explained() -> None:
-    store = InMemoryStore()
-    job = record("fact", "job", text="I work in Hue")
-    await store_records(store, job, record("fact", "commute", text="I take the 7:30 train", needs=("job",)))
-    graph = MemoryGraph(store)
-
-    found = await graph.explain("ann", "commute", "job")
-
-    assert found is not None
-    assert found.words == 'fact "I take the 7:30 train" depends on fact "I work in Hue"'
-    assert [(link.source, str(link.kind), link.target) for link in (await graph.whole("ann")).links] == [
-        ("commute", "dependency", "job")
-    ]
-
-
 async def test_a_record_may_name_its_links() -> None:
     store = InMemoryStore()
     await store_records(store, record("fact", "fact"), record("task_step", "book"), record("summary", "s"))
@@ -164,25 +136,6 @@ async def test_a_record_may_name_its_links() -> None:
     await assert_whole(store)
 
 
-async def test_what_is_drawn_anew_from_elsewhere_is_linked_with_that_alone() -> None:
-    store = InMemoryStore()
-    await store_records(store, record("message", "m1"), record("message", "m2", session="tuesday"))
-    await store_records(store, record("fact", "f", "m1"))
-    await store_records(store, record("fact", "f", "m2"))
-    assert await links(store) == {("f", "support", "m2")}
-    await assert_whole(store)
-
-
-async def test_a_line_goes_on_after_all_of_its_latest_have_left_it() -> None:
-    store = InMemoryStore()
-    said = [record("message", f"m{turn:02}", minute=turn) for turn in range(30)]
-    await store_records(store, *said)
-    await store_records(store, gone=said[5:])
-    await store_records(store, record("message", "next", minute=31))
-    assert ("m04", "timeline", "next") in await links(store)
-    await assert_whole(store)
-
-
 async def test_a_line_is_closed_where_something_leaves_it_and_opened_where_something_comes_late() -> None:
     store = InMemoryStore()
     for turn in (1, 2, 4, 5):
@@ -197,29 +150,11 @@ async def test_a_line_is_closed_where_something_leaves_it_and_opened_where_somet
     assert await links(store) == set()
 
 
-async def test_an_episode_that_is_concluded_again_comes_last() -> None:
-    store = InMemoryStore()
-    for minute in (1, 2, 3):
-        await store_records(store, record("episode", f"e{minute}", minute=minute, session=f"s{minute}"))
-    await store_records(store, record("episode", "e1", minute=9, session="s1"))
-    assert await links(store) == {("e2", "timeline", "e3"), ("e3", "timeline", "e1")}
-
-
-async def test_what_comes_late_stands_in_its_place() -> None:
-    store = InMemoryStore()
-    await store_records(store, *(record("message", f"m{turn:02}", minute=turn) for turn in range(1, 31)))
-    await store_records(store, record("message", "m00", minute=0))
-    assert await links(store) == {(f"m{turn:02}", "timeline", f"m{turn + 1:02}") for turn in range(30)}
-    await assert_whole(store)
-
-
-@pytest.mark.parametrize("together", [True, False])
-async def test_of_a_hub_the_strongest_and_latest_links_are_followed(together: bool) -> None:
+async def test_of_a_hub_the_strongest_and_latest_links_are_followed() -> None:
     store = InMemoryStore()
     await store_records(store, record("message", "hub"))
     facts = [record("fact", f"f{number:02}", "hub", minute=number) for number in range(MOST_OTHERS + 8)]
-    for batch in [facts] if together else [[fact] for fact in facts]:
-        await store_records(store, *batch)
+    await store_records(store, *facts)
     followed = (await documents(store))["hub"].edges.values()
     assert {edge.to for edge in followed} == {fact.id for fact in facts[8:]}
     assert await links(store) == {(fact.id, "support", "hub") for fact in facts}
@@ -243,23 +178,6 @@ async def test_what_is_alike_is_linked_both_ways_the_most_alike_first() -> None:
     await assert_whole(store)
 
 
-async def test_memories_that_were_written_without_a_thought_of_links() -> None:
-    store = InMemoryStore()
-    old = [record("message", f"m{turn}", minute=turn) for turn in range(3)]
-    for one in [*old, record("fact", "f", "m0")]:
-        scope = "dialog" if one.kind == "message" else "semantic"
-        await store.aput(("memory", "ann", scope), one.id, one.to_value())
-    await store_records(store, record("summary", "s", "m0", "m1"))
-    assert await links(store) == {
-        ("s", "summarization", "m0"),
-        ("s", "summarization", "m1"),
-        ("m0", "timeline", "m1"),
-        ("m1", "timeline", "m2"),
-        ("f", "support", "m0"),
-    }
-    await assert_whole(store)
-
-
 async def test_links_that_were_kept_once_are_no_memories_and_go_with_their_owner() -> None:
     memory = MemoryFacade(InMemoryStore())
     await store_records(memory.store, record("message", "m"))
@@ -270,18 +188,6 @@ async def test_links_that_were_kept_once_are_no_memories_and_go_with_their_owner
     assert await links(memory.store) == set()
     await memory.forget_user("ann")
     assert await memory.store.asearch(("memory", "ann")) == []
-
-
-async def test_links_come_back_with_an_import() -> None:
-    memory = MemoryFacade(InMemoryStore())
-    await store_records(memory.store, *(record("message", f"m{40 - turn}", minute=turn) for turn in range(30)))
-    await store_records(memory.store, record("fact", "f", "m40", "m30"))
-    elsewhere = MemoryFacade(InMemoryStore())
-    lines = [line async for line in memory.export_user("ann")]
-    assert not any('"links"' in line for line in lines)
-    await elsewhere.import_user("bob", lines)
-    assert await links(elsewhere.store, "bob") == await links(memory.store)
-    await assert_whole(elsewhere.store, "bob")
 
 
 async def test_nobody_elses_memories_are_linked() -> None:
@@ -306,8 +212,8 @@ actions = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.lists(actions, max_size=25))
+@settings(max_examples=30, deadline=None)
+@given(st.lists(actions, min_size=3, max_size=20))
 def test_no_sequence_of_writes_and_removals_leaves_a_loose_end(doing: list[Any]) -> None:
     asyncio.run(_do(doing))
 

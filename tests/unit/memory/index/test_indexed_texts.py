@@ -2,152 +2,116 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
-from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from react_mem.memory.index.entries import term_number
-from react_mem.memory.index.ranked_hits import Hit, VectorCosines
-from react_mem.memory.index.scorer import nearest
-from react_mem.memory.index.texts import IndexedTexts, Segment
-from react_mem.memory.model.interface import Arm
-from tests.support.random_rows import FIRST, VOCABULARY, random_op, random_rows, random_vector, seeded
-from tests.support.same_recalls import score
-from tests.support.sql_recall import IndexedRow, columns
+from react_mem.memory.index.ranked_hits import VectorCosines
+from react_mem.memory.index.recall import RecallOp, read_question
+from react_mem.memory.index.scorer import score_compared
+from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts, Segment, TextColumns
+from tests.support.recalling import SCALE
 
 DIMS = 12
+WORDS = ("tea", "boat", "zebra", "日本", "🦓")
+
+Row = tuple[str, str, tuple[str, ...], int]
+"""Key and field name of a text, its words, and the seed of its vector."""
 
 
-def made(rows: Sequence[IndexedRow]) -> IndexedTexts:
-    return IndexedTexts.of(columns(rows, DIMS))
+def columns(rows: Sequence[Row], dims: int = DIMS) -> TextColumns:
+    words = [sorted(term_number(word) for word in row[2]) for row in rows]
+    count = len(rows)
+    places = [NO_PLACE if len(key) % 3 else seed for key, _, _, seed in rows]
+    return TextColumns(
+        [row[0] for row in rows],
+        [row[1] for row in rows],
+        np.array([vector(row[3], dims) for row in rows], dtype=np.float16).reshape(count, dims),
+        np.array([row[3] % 70_000 > 0 for row in rows], dtype=bool),
+        np.array(places, dtype=np.int64),
+        np.full(count, NO_TIME),
+        np.array([len(row[2]) for row in rows], dtype=np.float32),
+        np.zeros(count, dtype=bool),
+        np.array([number for of_row in words for number in of_row], dtype=np.int32),
+        np.cumsum([len(of_row) for of_row in words], dtype=np.int64),
+    )
 
 
-def found(texts: IndexedTexts, seed: int, rows: Sequence[IndexedRow]) -> list[tuple[str, str, float]]:
+def vector(seed: int, dims: int = DIMS) -> list[float]:
+    chance = random.Random(seed)  # noqa: S311 - no secret
+    return [chance.gauss(0.02, 0.05) for _ in range(dims)]
+
+
+def some_rows(chance: random.Random, count: int) -> list[Row]:
+    numbers = chance.sample(range(5_000), count)
+    # each has a place and a vector of its own, as ties are decided by the order of writing
+    return [
+        (f"k{n // 2}", ("text", "text#1")[n % 2], tuple(chance.sample(WORDS, chance.randrange(4))), 10**4 * n)
+        for n in numbers
+    ]
+
+
+def found(texts: IndexedTexts) -> list[tuple[str, str, float]]:
     """Return what some recalls find, with room for all."""
-    random_ = seeded(seed)
-    hits: list[Hit] = []
-    for _ in range(5):
-        op = random_op(random_, rows)._replace(limit=1000)
-        hits += score(texts, op, random_vector(random_, DIMS))
+    hits = []
+    for number, query in enumerate(("tea zebra", "boat", "日本")):
+        op = RecallOp(("n",), read_question(query, datetime(2026, 1, 1, tzinfo=UTC)), {}, 1_000)
+        hits += score_compared(VectorCosines(texts, vector(-number)), op, SCALE)
     return [(hit.key, hit.field_name, round(hit.score, 9)) for hit in hits]
 
 
-def identities(rows: Sequence[IndexedRow]) -> list[tuple[str, str]]:
-    return [(row.key, row.field_name) for row in rows]
-
-
-class TestChanges:
-    @settings(max_examples=40, deadline=None)
-    @given(st.integers(0, 10_000), st.lists(st.sampled_from(["write", "rewrite", "remove"]), max_size=8))
-    def test_any_changes_give_what_is_made_from_scratch(self, seed: int, steps: list[str]) -> None:
-        random_ = seeded(seed)
-        rows = random_rows(random_, random_.choice([0, 3, 40]), DIMS)
-        pool = random_rows(random_, 200, DIMS)
-        texts = made(rows)
-        for step in steps:
-            if step == "remove":
-                rows = [row for row in rows if random_.random() < 0.7]
-                texts = texts.with_changes(columns([], DIMS), identities(rows))
-                continue
-            known = set(identities(rows))
+@pytest.mark.parametrize("seed", range(12))
+def test_any_changes_give_what_is_made_from_scratch(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - no secret
+    rows = {row[:2]: row for row in some_rows(chance, (1, 40, 600)[seed % 3])}
+    texts = IndexedTexts.of(columns([*rows.values()]))
+    for step in chance.choices(["write", "rewrite", "remove"], k=5):
+        before, shown = texts, found(texts) if len(rows) < 50 else []
+        if step == "remove":
+            rows = {place: row for place, row in rows.items() if chance.random() < 0.6}
+            texts = texts.with_changes(columns([]), [*rows])
+        else:
+            changed = some_rows(chance, chance.randrange(1, 60))
             if step == "rewrite":
-                others = [replace(row, terms=frozenset({"tea"}), said_at=FIRST) for row in rows]
-                changed = random_.sample(others, min(len(rows), 10))
-            else:
-                changed = [row for row in pool if (row.key, row.field_name) not in known][: random_.randrange(1, 60)]
-            written = set(identities(changed))
-            rows = [row for row in rows if (row.key, row.field_name) not in written] + changed
-            texts = texts.with_changes(columns(changed, DIMS))
-        assert len(texts) == len(rows)
-        assert sorted((texts.key(number), texts.field_name(number)) for number in texts.order.tolist()) == sorted(
-            identities(rows)
-        )
-        assert found(texts, seed, rows or pool) == found(made(rows), seed, rows or pool)
-
-    def test_a_snapshot_does_not_change(self) -> None:
-        rows = random_rows(seeded(1), 50, DIMS)
-        texts = made(rows)
-        before = found(texts, 1, rows)
-        texts.with_changes(columns(rows[:5], DIMS), identities(rows[:5]))
-        assert found(texts, 1, rows) == before
-
-    def test_few_segments_are_left_of_many_changes(self) -> None:
-        rows = random_rows(seeded(2), 900, DIMS)
-        texts = made(rows[:1])
-        for start in range(1, len(rows), 3):
-            texts = texts.with_changes(columns(rows[start : start + 3], DIMS))
-        assert len(texts) == len(rows)
-        assert len(texts._segments) <= 4
-
-    def test_what_has_gone_is_copied_away(self) -> None:
-        rows = random_rows(seeded(3), 600, DIMS)
-        left = rows[:200]
-        texts = made(rows).with_changes(columns([], DIMS), identities(left))
-        assert (len(texts), texts.size) == (len(left), len(left))
-        assert texts.nbytes < made(rows).nbytes / 2
+                changed = [(key, name, ("tea",), at + 1) for key, name, _, at in [*rows.values()][:10]]
+            rows |= {row[:2]: row for row in changed}
+            texts = texts.with_changes(columns(changed))
+        assert not shown or found(before) == shown, "a snapshot does not change"
+    assert sorted((texts.key(number), texts.field_name(number)) for number in texts.order.tolist()) == sorted(rows)
+    if rows:
+        assert found(texts) == found(IndexedTexts.of(columns([*rows.values()])))
 
 
-class TestWhatItTakes:
-    def test_a_thousand_texts_take_a_megabyte_at_most(self) -> None:
-        random_ = seeded(4)
-        rows = random_rows(random_, 600, 384)
-        texts = IndexedTexts.of(columns(rows, 384))
-        assert texts.nbytes / len(texts) < 1_000
-
-    def test_nothing(self) -> None:
-        texts = made([])
-        assert (len(texts), texts.size) == (0, 0)
-        assert found(texts, 1, random_rows(seeded(1), 3, DIMS)) == []
-        assert nearest(texts, [1.0] * DIMS, 5) == []
+def test_many_changes_leave_few_segments_and_nothing_that_has_gone() -> None:
+    rows = some_rows(random.Random(2), 900)  # noqa: S311 - no secret
+    texts = IndexedTexts.of(columns(rows[:1]))
+    for start in range(1, len(rows), 5):
+        texts = texts.with_changes(columns(rows[start : start + 5]))
+    assert len(texts._segments) <= 4
+    left = texts.with_changes(columns([]), [row[:2] for row in rows[:200]])
+    assert (len(left), left.size) == (200, 200)
+    assert left.nbytes < texts.nbytes / 2
 
 
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10_000), places=st.lists(st.integers(0, 700), min_size=2, max_size=5))
-def test_equal_vectors_have_equal_cosines_wherever_they_stand(seed: int, places: list[int]) -> None:
-    random_ = seeded(seed)
-    rows = random_rows(random_, 20, DIMS) * 40
-    vector, asked = ([random_.uniform(0.1, 1) for _ in range(DIMS)] for _ in range(2))
-    rows = [
-        replace(row, key=f"{number}", vector=vector) if number in places else replace(row, key=f"{number}")
-        for number, row in enumerate(rows[: max(places) + 1])
-    ]
+def test_a_text_takes_less_than_a_kilobyte_and_marks_at_hand_are_bounded() -> None:
+    rows = some_rows(random.Random(4), 600)  # noqa: S311 - no secret
+    assert IndexedTexts.of(columns(rows, 384)).nbytes / len(rows) < 1_000
+    segment = Segment.of(columns(rows[:20]))
+    size = segment.nbytes
+    for mark in range(100):
+        segment.marked(mark)
+    assert segment.nbytes == size
+    assert len(segment._marked) < 20
+
+
+@pytest.mark.parametrize("places", [(0, 1), (3, 300, 511, 512, 700), (15, 16, 17, 650)])
+def test_equal_vectors_have_equal_cosines_wherever_they_stand(places: tuple[int, ...]) -> None:
+    rows: list[Row] = [(f"{n}", "text", (), 50 if n in places else 7 * n + 1) for n in range(max(places) + 1)]
     half = len(rows) // 2
-    texts = made(rows[:half]).with_changes(columns(rows[half:], DIMS))
-    cosines = VectorCosines(texts, asked).cosines
-    assert len({cosines[texts.texts_of([str(place)])[0]] for place in places}) == 1
-
-
-class TestWords:
-    def test_texts_with_words_in_several_segments(self) -> None:
-        rows = [row for row in random_rows(seeded(5), 700, DIMS) if row.terms is not None]
-        texts = made(rows[:-50]).with_changes(columns(rows[-50:], DIMS))
-        assert len(texts._segments) == 2
-        numbers = np.array([term_number(word) for word in VOCABULARY], dtype=np.int32)
-        found, of_words = texts.texts_with(numbers)
-        for number, word in enumerate(VOCABULARY):
-            expected = {(row.key, row.field_name) for row in rows if word in (row.terms or ())}
-            having = found[of_words == number].tolist()
-            assert {(texts.key(text), texts.field_name(text)) for text in having} == expected
-            marked = np.flatnonzero(texts.marked(term_number(word))).tolist()
-            assert {(texts.key(text), texts.field_name(text)) for text in marked} == expected
-
-    def test_marks_at_hand_are_bounded(self) -> None:
-        segment = Segment.of(columns(random_rows(seeded(7), 20, DIMS), DIMS))
-        first = segment.marked(1)
-        assert segment.marked(1) is first
-        size = segment.nbytes
-        for mark in range(2, 1_000):
-            segment.marked(mark)
-        assert segment.marked(1) is not first
-        assert segment.nbytes == size
-
-
-def test_a_vector_of_another_length_is_refused() -> None:
-    rows = random_rows(seeded(6), 20, DIMS)
-    op = random_op(seeded(6), rows)
-    with pytest.raises(ValueError, match=f"vectors of {DIMS} numbers, not 3"):
-        score(made(rows), op._replace(arms=frozenset({Arm.VECTOR})), [1.0, 2.0, 3.0])
+    texts = IndexedTexts.of(columns(rows[:half])).with_changes(columns(rows[half:]))
+    cosines = VectorCosines(texts, vector(5)).cosines
+    assert len({str(cosines[texts.texts_of([str(place)])[0]]) for place in places}) == 1

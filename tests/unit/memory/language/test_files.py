@@ -29,7 +29,6 @@ EXAMPLES = {
     "memory/llm/answers.py": "signs of other scripts that look like brackets, or like nothing",
     "memory/store/postgres_server.py": "the word for joining texts in SQL, and conditions",
     "memory/store/left_traces.py": "the word for naming a table in SQL, and keys of metadata",
-    "memory/store/e5/agreement.py": "texts whose vectors are compared",
     "memory/model/identity.py": "letters without a shape, which no name may have",
 }
 

@@ -10,7 +10,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryResults, MemoryScope, MemoryWriteEvent
 from react_mem.memory.retrieval import last_known
 
 WHO = {"session_id": "monday", "agent_id": "assistant"}
@@ -61,16 +61,6 @@ async def test_what_was_read_stands_in_and_says_that_it_is_old(memory: MemoryFac
     assert "seconds ago" in known.missing["database"]
 
 
-async def test_what_was_missing_then_is_missing_still(memory: MemoryFacade, store: Failing) -> None:
-    results = await memory.read(query())
-    results.missing["vector"] = "no embedder"
-    last_known.keep(store, query(), results, since=time.monotonic())
-    known = memory.last_known(query())
-    assert known is not None
-    assert set(known.missing) == {"vector", "database"}
-    assert results.missing == {"vector": "no embedder"}
-
-
 async def test_nothing_read_is_nothing_known(memory: MemoryFacade) -> None:
     assert memory.last_known(query()) is None
     await memory.read(query())
@@ -89,12 +79,6 @@ async def test_nothing_read_is_nothing_known(memory: MemoryFacade) -> None:
 async def test_nobody_gets_what_another_read(memory: MemoryFacade, other: MemoryQuery) -> None:
     await memory.read(query())
     assert memory.last_known(other) is None
-
-
-async def test_the_order_of_scopes_does_not_matter(memory: MemoryFacade) -> None:
-    scopes = [*FACTS, MemoryScope.DIALOG]
-    await memory.read(query(scopes=scopes))
-    assert texts(memory.last_known(query(scopes=[*reversed(scopes), *FACTS]))) == ["ann drinks tea"]
 
 
 async def test_it_is_the_last_that_is_known(memory: MemoryFacade) -> None:
@@ -127,26 +111,6 @@ async def test_what_is_forgotten_while_it_is_read_is_not_kept() -> None:
     last_known.forget(store, query().user_id)
     last_known.keep(store, query(), MemoryResults(), since=began)
     assert last_known.recall(store, query()) is None
-
-
-async def test_what_is_kept_is_a_copy_without_the_whole_of_messages() -> None:
-    store, item = (
-        InMemoryStore(),
-        MemoryResultItem(
-            scope=MemoryScope.DIALOG,
-            id="m",
-            payload={"text": "long", "content": "long " * 9},
-            score=0.5,
-            source="message",
-        ),
-    )
-    results = MemoryResults([item])
-    last_known.keep(store, query(), results, since=time.monotonic())
-    results.clear()
-    kept = last_known.recall(store, query())
-    assert kept is not None
-    assert [found.payload for found in kept] == [{"text": "long"}]
-    assert item.payload["content"]
 
 
 async def test_the_last_turns_of_another_conversation_are_not_known_here() -> None:

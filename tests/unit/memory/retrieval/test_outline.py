@@ -5,19 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.index.recall import RecallOp, read_question
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.concepts import Alias, Concept
-from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import put
-from react_mem.memory.retrieval.outline import ASKS_WHOLE, OUTLINE, outline_operations
+from react_mem.memory.retrieval.outline import ASKS_WHOLE, OUTLINE
 
 SAID = ["I plan a trip to Hue.", "Thanks!", "The trip needs a budget of 900 dollars.", "I booked the trip."]
 
@@ -60,12 +58,9 @@ async def test_the_other_memories_are_those_without_an_outline() -> None:
     assert [one.id for one in others] == [one.id for one in await read(memory, extra={ASKS_WHOLE: False})]
 
 
-@pytest.mark.parametrize("fields", [{"extra": {ASKS_WHOLE: False}}, {"query": ""}, {"scopes": [MemoryScope.SEMANTIC]}])
-async def test_nothing_else_brings_an_outline(fields: dict[str, Any]) -> None:
-    assert outlines(await read(await spoken(), **fields)) == []
-
-
-async def test_without_the_dialog_there_is_no_outline() -> None:
+async def test_nothing_else_brings_an_outline() -> None:
+    for fields in ({"extra": {ASKS_WHOLE: False}}, {"query": ""}, {"scopes": [MemoryScope.SEMANTIC]}):
+        assert outlines(await read(await spoken(), **fields)) == []
     assert outlines(await read(await spoken(recall={"dialog": False}))) == []
 
 
@@ -98,12 +93,3 @@ async def test_who_and_what_is_named_is_told_with_the_day_since_when() -> None:
     [outline] = [item.payload for item in await read(memory, scopes=both) if item.source == OUTLINE]
     # what nobody named in it, and what a page calls something, is left out
     assert outline["concepts"] == [{"name": "Hue", "since": "2026-03-05T00:00:00Z"}]
-
-
-def test_what_is_near_to_everything_counts_in_full() -> None:
-    query = MemoryQuery(
-        user_id="ann", session_id="s", agent_id="a", scopes=[MemoryScope.DIALOG], extra={ASKS_WHOLE: True}
-    )
-    question = read_question("How did my trip go?", datetime.now(UTC), frozenset())
-    asked = outline_operations(query, question, MemoryPolicy())
-    assert all(isinstance(op, RecallOp) and op.arms.isdisjoint({Arm.HUB, Arm.STANDING}) for op in asked)

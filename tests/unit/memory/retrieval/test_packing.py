@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langgraph.store.base import SearchItem
 
 from react_mem.memory.index.recall import RecallHit
@@ -27,13 +24,9 @@ def order(*texts: str) -> list[str]:
     return [one.item.value["text"] for one in distinct([found(text) for text in texts], len(texts))]
 
 
-LONG = "In the old town of Hue we found a small house with a garden, a well and a view of the river"
-
-
 @pytest.mark.parametrize(
     ("text", "again"),
     [
-        ("I like green tea", "I like green tea"),
         ("I like green tea.", "i like GREEN tea!"),
         ("Do I like tea?", "do I like tea?"),
         ("Tôi thích trà xanh", "tôi thích trà xanh."),
@@ -47,19 +40,13 @@ def test_what_repeats_something_better_comes_last(text: str, again: str) -> None
     ("text", "other"),
     [
         ("I like green tea", "I like black tea"),
-        ("She painted the kitchen", "She is painting the kitchens"),
         ("You like tea", "You like tea?"),
         ("I like tea", "I don't like tea"),
-        ("I can eat peanuts", "I can't eat peanuts"),
         ("I can eat peanuts", "I can’t eat peanuts"),
-        (LONG, LONG.replace("we found", "we never found")),
         ("Tôi ăn thịt", "Tôi không ăn thịt"),
         ("Do I like tea?", "I like tea"),
-        ("I like tea", "do i like tea"),
-        (f"{LONG} for 500 dollars", f"{LONG} for 900 dollars"),
         ("The meeting is at 5", "The meeting is at 6"),
         ("👍", "👎"),
-        ("", ""),
     ],
 )
 def test_what_says_something_else_stays_in_its_place(text: str, other: str) -> None:
@@ -86,29 +73,6 @@ def test_long_texts_are_compared_by_what_matched() -> None:
 def test_no_more_are_compared_than_are_wanted() -> None:
     texts = [found("green tea", "1"), found("coffee", "2"), found("green tea!", "3")]
     assert distinct(texts, 2) == texts
-
-
-said = st.sampled_from(["tea", "green tea", "no tea", "tea?", "TEA", "", "👍", "tea 5", "coffee"])
-
-
-@given(st.lists(said, max_size=12), st.integers(0, 12))
-def test_nothing_is_lost_and_the_best_stays_first(texts: list[str], wanted: int) -> None:
-    given_ = [found(text, str(place)) for place, text in enumerate(texts)]
-    kept = distinct(given_, wanted)
-    assert sorted(one.item.key for one in kept) == sorted(one.item.key for one in given_)
-    assert kept[:1] == given_[:1]
-    # those moved behind, like those that were not, stay in their order
-    places = [int(one.item.key) for one in kept]
-    assert sum(later < earlier for earlier, later in pairwise(places)) <= 1
-
-
-def test_a_memory_by_itself_is_one_fragment() -> None:
-    assert fragments(found("User likes tea", "1")) == (Fragment(id="1", role="", content="User likes tea"),)
-
-
-def test_of_a_long_text_what_matched_is_the_fragment() -> None:
-    [fragment] = fragments(found("the beginning", "1", passage="the middle", role="user"))
-    assert (fragment.content, fragment.role) == ("the middle", "user")
 
 
 def test_a_question_stands_before_its_answer_whichever_was_found() -> None:

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import math
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.index.ranked_hits import KnownCosines
-from react_mem.memory.index.recall import RecallOp, read_question
-from react_mem.memory.index.scorer import score_compared
-from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.calibration import KNOWN, reference_questions
 from react_mem.memory.store.embeddings import LOCAL_MODEL, MeasuredEmbeddings
-from tests.support.sql_recall import IndexedRow, columns
 
 SCALE = KNOWN[LOCAL_MODEL]
 NEAR, LIKELY, FAR = "Purring pet at home", "Furry roommate", "Quarterly steel output"
+ALSO = "Whiskered companion"
 SIMILARITIES = {NEAR: 0.9, LIKELY: 0.75, FAR: 0.55}
 QUESTION = "Which animal lives with whom?"
 
@@ -39,7 +31,7 @@ class Placed(Embeddings):
     """Puts each text at the angle to any question that has a given similarity on the scale of the local model."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self._at(SCALE.cosine(SIMILARITIES.get(text, 0.5))) for text in texts]
+        return [self._at(SCALE.cosine({**SIMILARITIES, ALSO: 0.84}.get(text, 0.5))) for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
         return [1.0, 0.0]
@@ -86,15 +78,26 @@ async def test_a_stock_store_finds_what_is_similar_enough(threshold: float, expe
     assert await found(store, threshold) == expected
 
 
-async def test_a_shared_word_finds_what_is_far() -> None:
+async def test_a_shared_word_finds_what_is_far_and_similarity_is_told_on_the_common_scale() -> None:
     store = await kept(store_of(MeasuredEmbeddings(LOCAL_MODEL, Placed())))
     assert await found(store, 0.99, "How much steel?") == {FAR}
-
-
-async def test_the_similarity_of_a_stock_store_is_told_on_the_common_scale() -> None:
-    store = await kept(store_of(MeasuredEmbeddings(LOCAL_MODEL, Placed())))
     results = await MemoryFacade(store).read(MemoryQuery(**ASKED, query=QUESTION))
     assert {str(item.payload["text"]): round(item.similarity or 0, 2) for item in results} == {NEAR: 0.9, LIKELY: 0.75}
+
+
+async def test_what_is_far_below_the_best_is_left_out_unless_all_is_asked_for_or_its_words_are_the_same() -> None:
+    memory = MemoryFacade(await kept(store_of(MeasuredEmbeddings(LOCAL_MODEL, Placed()))))
+
+    async def read(question: str = QUESTION, **extra: Any) -> set[str]:
+        results = await memory.read(MemoryQuery(**{**ASKED, "extra": extra}, query=question))
+        return {str(item.payload["text"]) for item in results}
+
+    assert await read() == {NEAR}
+    assert await read(cut=False) == {NEAR, LIKELY}
+    assert await read("How much steel?") == {NEAR, FAR}
+    # one that is nearly as similar stays
+    await MemoryFacade(memory.store).semantic.add([ALSO], user_id="ann", session_id="s", agent_id="a")
+    assert await read() == {NEAR, ALSO}
 
 
 class Telling(Embeddings):
@@ -126,32 +129,3 @@ async def test_the_scale_of_an_embedder_that_nobody_knows_is_measured_behind_the
     assert await found(store, 0.7) == set(SIMILARITIES), "nothing is filtered by a scale that is not known"
     await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
     assert await found(store, 0.7) == set()
-
-
-@given(cosines=st.lists(st.floats(-1, 1), min_size=1, max_size=10), least=st.floats(0, 1), more=st.floats(0, 1))
-def test_a_higher_threshold_never_finds_more(cosines: list[float], least: float, more: float) -> None:
-    rows = [IndexedRow(str(n), "text", {}, frozenset({"steel"}), None, 1, None, None) for n in range(len(cosines))]
-    known = KnownCosines(IndexedTexts.of(columns(rows, 0)), np.array(cosines))
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def keys(question: str, similarity: float) -> set[str]:
-        op = RecallOp(("n",), read_question(question, at), {}, 10, similarity=similarity)
-        return {hit.key for hit in score_compared(known, op, SCALE)}
-
-    low, high = sorted((least, more))
-    assert keys("cat", high) <= keys("cat", low)
-    assert len(keys("steel", 1.0)) == len(cosines)
-
-
-class Compared(Placed):
-    """Compared by its fields, as the models of LangChain's integrations are: it has no hash."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Compared)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-async def test_an_embedder_without_a_hash_can_be_asked() -> None:
-    store = await kept(store_of(Compared()))
-    assert await found(store, 0.7) == {NEAR, LIKELY, FAR}

