@@ -28,7 +28,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.store.prompt_versions import PromptVersions
 from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
 from react_mem.memory.write.customers import LOOKUP_ENV, load_lookup
-from tests.support.openai_server import Match, OpenAIServer, Reply, Request
+from tests.support.openai_server import OpenAIServer, Reply, Request
 
 ANN = {"name": "Lan Trần", "phone": "0905 123 456", "form_of_address": "chị"}
 GOOD = {"language": "en", "summary": "Asked for the red kettle.", "full_question": "Is the red kettle in stock?"}
@@ -162,12 +162,6 @@ async def test_a_summary_in_the_language_of_the_customer(
     assert all(text in request.text for text in asked.values())
 
 
-async def test_a_provider_that_counts_nothing_is_taken_at_its_word(client: Client, openai_server: OpenAIServer) -> None:
-    openai_server.add(completion(GOOD, None))
-    answer = await client.post()
-    assert (answer.status_code, answer.json()["usage"]) == (200, None)
-
-
 async def test_an_answer_that_is_whole_before_it_is_cut_short_counts(
     client: Client, openai_server: OpenAIServer
 ) -> None:
@@ -177,31 +171,12 @@ async def test_an_answer_that_is_whole_before_it_is_cut_short_counts(
     assert "degraded" not in answer
 
 
-async def test_the_prompt_with_a_previous_summary_is_another_one(client: Client, openai_server: OpenAIServer) -> None:
-    openai_server.add(Reply(json=GOOD), Reply(json=GOOD), Reply(json=GOOD))
-    await client.post()
-    await client.post(previous_summary="Wants a kettle.")
-    # who the customer was says nothing of the conversation
-    await client.post(previous_summary="[Customer] name: Lan")
-    first, following, again = [request.messages[0]["content"] for request in openai_server.chats()]
-    assert "the new summary, which replaces the one so far" in following
-    assert "the new summary, which replaces the one so far" not in first
-    assert again == first
-
-
 async def test_the_summary_that_comes_back_has_the_customer_once(client: Client, openai_server: OpenAIServer) -> None:
     openai_server.add(Reply(json=GOOD), repeat=True)
     history = (await client.post(user_id="ann")).json()["sum_history"]
     again = (await client.post(user_id="ann", previous_summary=history)).json()["sum_history"]
     assert again == history
     assert "0905" not in openai_server.chats()[1].text.partition("<summary_so_far>")[2]
-
-
-async def test_a_long_summary_is_cut_at_a_sentence(client: Client, openai_server: OpenAIServer) -> None:
-    openai_server.add(Reply(json={**GOOD, "summary": " ".join(f"She wants {n} red kettles." for n in range(100))}))
-    history = (await client.post()).json()["sum_history"]
-    assert 500 < len(history) <= 600
-    assert history.endswith("kettles.")
 
 
 async def test_messages_without_room_are_left_out_the_oldest_first_and_counted(
@@ -231,12 +206,10 @@ async def test_messages_without_room_are_left_out_the_oldest_first_and_counted(
     ("user", "given", "expected"),
     [
         pytest.param(None, {"user_id": "ann"}, "Lan Trần", id="named by the caller"),
-        pytest.param(None, {"user_id": "bob"}, "Bob", id="another one"),
         pytest.param(None, {}, None, id="nobody"),
         pytest.param(None, {"user_id": "carl"}, None, id="of whom nothing is known"),
         pytest.param(SimpleUser("bob"), {}, "Bob", id="authenticated"),
         pytest.param(SimpleUser("bob"), {"user_id": "ann"}, "Bob", id="authenticated, naming another"),
-        pytest.param(SimpleUser("carl"), {"user_id": "ann"}, None, id="authenticated, unknown, naming another"),
         pytest.param("unchecked", {"user_id": "ann"}, None, id="where nobody looks who calls"),
         pytest.param(None, {"user_id": "ann", "agent": "private"}, None, id="an agent that reads no profile"),
     ],
@@ -336,8 +309,6 @@ def lookups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("slow", ANNS, "the customer lookup failed: it took too long"),
         ("wrong", "[Customer] name: x", "returned what is no text (fields: gender, phone); it is left out"),
         ("rows", "[Customer] name: Lan; phone: 84905123456; form of address: chị", None),
-        ("no_rows", ANNS, None),
-        ("another_table", ANNS, "returned a row with no column of a customer; name them name, phone"),
         ("blocking", ANNS, "which is not an async function; define it with `async def`"),
         ("by_conversation", ANNS, "which does not take `identity`, the caller"),
         ("missing", ANNS, "which cannot be imported (AttributeError"),
@@ -372,7 +343,6 @@ async def test_a_lookup_is_asked_before_the_profile_and_its_failure_is_said(
     ("reply", "spent"),
     [
         pytest.param(completion("I cannot do that.", USAGE), 1310, id="prose"),
-        pytest.param(completion({"colour": "red"}, USAGE), 1310, id="another form"),
         pytest.param(completion('{"language": "en", "summary": "Asked fo', USAGE, "length"), 1310, id="cut short"),
         pytest.param(completion({**GOOD, "summary": " ", "full_question": 7}, USAGE), 1310, id="empty"),
     ],
@@ -394,8 +364,6 @@ async def test_an_answer_of_no_use_leaves_everything_as_it_was_and_says_so(
 
 FAILURES = {
     "a refused key": (Reply(status=401, error="Incorrect API key: sk-secret-of-this-test"), 502, None),
-    "an unknown model": (Reply(status=404, error="no such model"), 502, None),
-    "a refusal": (Reply(refusal="I will not"), 502, None),
     "overload": (Reply(status=429, headers={"retry-after": "7"}), 503, "7"),
     "an outage": (Reply(status=500), 503, None),
 }
@@ -440,14 +408,6 @@ async def test_a_model_that_stands_in_answers_and_that_is_said(client: Client, o
     assert "the next one was asked" in answer["degraded"][0]["message"]
 
 
-async def test_where_what_stands_in_fails_too_it_is_an_error(client: Client, openai_server: OpenAIServer) -> None:
-    """Though the agent would quote in a chat: a former summary is no new one, and the messages since would be lost."""
-    openai_server.add(Reply(status=500), repeat=True)
-    answer = await client.post(agent="second", previous_summary="Wants a kettle.")
-    assert answer.status_code == 503
-    assert "HTTP 500" in answer.json()["detail"]
-
-
 async def test_without_any_model_the_profile_is_merged_in_and_the_rest_stays(client: Client) -> None:
     answer = (await client.post(agent="bare", user_id="ann", user_input="Còn hàng không em?")).json()
     assert answer["sum_history"].startswith("[Khách hàng] tên: Lan Trần")
@@ -456,23 +416,15 @@ async def test_without_any_model_the_profile_is_merged_in_and_the_rest_stays(cli
 
 
 BAD: dict[str, tuple[dict[str, Any], list[Any]]] = {
-    "nothing to sum up": ({"conversation_id": "c1"}, ["user_input"]),
     "a blank message": ({**ASK, "user_input": "  "}, ["user_input"]),
     "a message that is too long": ({**ASK, "user_input": "secret" * 2000}, ["user_input"]),
-    "a message that is none": ({**ASK, "user_input": {"text": "secret"}}, ["user_input"]),
     "no conversation": ({"user_input": "secret"}, ["conversation_id"]),
     "an unknown role": (
         {**ASK, "recent_messages": [{"role": "robot", "content": "secret"}]},
         ["recent_messages", 0, "role"],
     ),
-    "an empty message": ({**ASK, "recent_messages": [{"role": "user"}]}, ["recent_messages", 0, "content"]),
-    "a message that is too long, as text": (
-        {**ASK, "recent_messages": "secret" * 2000},
-        ["recent_messages", 0, "content"],
-    ),
     "too many lines": ({**ASK, "recent_messages": "khách: secret\n" * 51}, ["recent_messages"]),
     "a text of too many messages": ({**ASK, "recent_messages": "secret\n" * 70_000}, ["recent_messages"]),
-    "messages of another kind": ({**ASK, "recent_messages": 7}, ["recent_messages"]),
     "too many messages": (
         {**ASK, "recent_messages": [{"role": "user", "content": "secret"}] * 51},
         ["recent_messages"],
@@ -535,18 +487,13 @@ SHOP = [
     ("recent", "shown"),
     [
         (None, []),
-        ("", []),
-        ("  \n", []),
-        ([], []),
         ("khách: còn ấm đỏ không?\n\nshop: Dạ còn, 350.000đ.\nGiao lúc 10:30.", SHOP),
         (["khách: còn ấm đỏ không?", "", "shop: Dạ còn, 350.000đ.\nGiao lúc 10:30."], SHOP),
-        ("còn ấm đỏ không?\nhttps://shop.example/a", [{"content": "còn ấm đỏ không?\nhttps://shop.example/a"}]),
         (
             "hello\nHuman: hi\nAI：welcome",
             [{"content": "hello"}, {"role": "user", "content": "hi"}, {"role": "assistant", "content": "welcome"}],
         ),
         ([{"role": "ai", "content": "hi"}, "well"], [{"role": "assistant", "content": "hi"}, {"content": "well"}]),
-        ([{"role": "human", "name": "Lan", "content": "hi"}], [{"role": "user", "name": "Lan", "content": "hi"}]),
         ([{"role": None, "content": "giá: 5 đồng"}], [{"content": "giá: 5 đồng"}]),
     ],
 )
@@ -572,9 +519,7 @@ def test_a_text_of_messages_loses_nothing_but_space_and_colons(text: str) -> Non
     "recent",
     [
         "a:b\n" * 500_000,
-        "a\n" * 200_000,
         (" " * 100 + "a" + " " * 100 + "\n") * 2_000,
-        ": " * 200_000,
         ["a:b"] * 500_000,
     ],
 )
@@ -667,9 +612,3 @@ async def test_the_graph_names_what_is_wrong_with_its_input(client: Client) -> N
         await build_chat_summary().ainvoke({"conversation_id": "c1", "ad_content": 7, "extra": "secret"})
     assert "ad_content: Input should be a valid string" in str(raised.value)
     assert "secret" not in str(raised.value)
-
-
-async def test_only_chat_requests_are_made(client: Client, openai_server: OpenAIServer) -> None:
-    openai_server.add(Reply(json=GOOD), when=Match(schema=True))
-    await client.post(user_id="ann")
-    assert [request.path for request in openai_server.requests] == ["/chat/completions"]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.store.base import BaseStore
 
-from tests.integration.test_forks import HUE, Thread, agent
+from tests.integration.test_forks import HUE, Thread, agent, kind, store, way
 from tests.support.labels import Says, labelled, prompt_of
 from tests.support.scripted_model import ScriptedModel
-from tests.support.stores import open_any_store
+
+__all__ = ["kind", "store", "way"]
 
 MOVED, LEFT, HOME = "I moved to Hanoi last week.", "I no longer live in Hue.", "My home is in Hue."
 BUS, PERHAPS = "I take the early bus to work.", "These days I sleep in Hanoi."
@@ -33,17 +33,11 @@ def label(messages: list[BaseMessage]) -> AIMessage:
     return AIMessage(json.dumps(labelled(prompt_of(messages), *LABELS)))
 
 
-@pytest.fixture(params=["in memory", "memory store"])
-async def store(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[BaseStore]:
-    async with open_any_store(request.param, database_server) as opened:
-        yield opened
-
-
-@pytest.fixture(params=["react_mem", "middleware"])
-def talk(request: pytest.FixtureRequest, store: BaseStore) -> Thread:
+@pytest.fixture
+def talk(kind: str, store: BaseStore) -> Thread:
     model = ScriptedModel(script=[f"noted {number}" for number in range(40)])
     small = ScriptedModel(script=[label])
-    return Thread(agent(request.param, store, model, small, summaries={"enabled": False}), model, store)
+    return Thread(agent(kind, store, model, small, summaries={"enabled": False}), model, store)
 
 
 @pytest.mark.parametrize(("ending", "after"), [(MOVED, [MOVED]), (LEFT, [])])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import gc
 import json
-import random
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -39,18 +37,10 @@ def of(part: str) -> str:
 
 TEXTS = {
     "prose": " ".join(f"I own book {number}." for number in range(SIZE // 18)),
-    "one sentence": of("I own a garden and I like tea because my cat likes fish and "),
-    "corrections": of("No, wait, I own book 3. "),
     "one word": of("a"),
-    "punctuation": of(".,;:!?-()'\"…"),
     "lines": f"I{of(chr(10))}own",
     "Chinese": of("我喜欢喝茶我有一只猫"),
-    "Vietnamese": of("Tôi sống ở Hà Nội và tôi thích uống trà. "),
-    "emoji": of("😀👨‍👩‍👧"),
     "data": json.dumps([{"id": number, "name": f"book {number}"} for number in range(SIZE // 35)]),
-    "base64": base64.b64encode(random.Random(1).randbytes(SIZE * 3 // 4)).decode(),  # noqa: S311 - any bytes do
-    "HTML": of('<div class="a"><script>x()</script><p>I own <b>book 3</b></p></div>'),
-    "code": of("def own(book):\n    return book + 1\n\n"),
 }
 
 
