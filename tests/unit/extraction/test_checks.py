@@ -26,9 +26,6 @@ TEA = "I like green tea"
         "I'm allergic to peanuts.",
         "Mình dị ứng đậu phộng.",
         "我对花生过敏。",
-        "私はピーナッツアレルギーです。",
-        "Soy alérgico a los cacahuetes.",
-        "Ich bin gegen Erdnüsse allergisch.",
     ],
 )
 def test_a_fact_is_the_users_own_words(said: str) -> None:
@@ -37,7 +34,7 @@ def test_a_fact_is_the_users_own_words(said: str) -> None:
     assert (only(result).source_ids, result.unread, result.complete) == (("id-1",), (), True)
 
 
-@pytest.mark.parametrize("said", ["👍🎉", "😀" * 3, "👍 🎉 ❤️ 🐈 🍕 🚀", "😀" * 300, "?! ...", "— — —"])
+@pytest.mark.parametrize("said", ["👍🎉", "?! ..."])
 def test_of_nothing_but_signs_there_is_nothing_to_learn(said: str) -> None:
     for sentence in ("", said, "User lives in Rome."):
         result = judged(said, proposal([fact(1, sentence)]))
@@ -67,8 +64,6 @@ def test_a_reading_may_name_what_the_user_named_before() -> None:
         ("Should I move to Berlin?", 1),
         ("Tôi có nên học tiếng Nhật không?", 1),
         ("我住在哪里？", 1),
-        ("¿Debería mudarme a Berlín?", 1),
-        ("Soll ich nach Berlin ziehen?", 1),
         ("As I'm lactose intolerant, which latte should I take?", 2),
     ],
 )
@@ -90,9 +85,6 @@ def test_of_words_of_which_a_part_asks_the_rest_is_the_fact() -> None:
     [
         ([], "cites nothing"),
         ([9], "does not exist"),
-        ([1, 9], "does not exist"),
-        ([0], "does not exist"),
-        ([-1], "does not exist"),
         ([1, 3], "several messages"),
     ],
 )
@@ -139,26 +131,16 @@ def test_several_facts_of_one_clause_have_its_words_between_them_and_readings() 
     "invented",
     [
         "User likes tea from Oslo.",
-        "User has 3 cats.",
         "User does not like tea.",
-        "User likes opera, golf, sailing and books.",
         "",
     ],
 )
-@pytest.mark.parametrize("about", ["user", "Oslo", "Mallory"])
+@pytest.mark.parametrize("about", ["user", "Mallory"])
 def test_a_sentence_that_the_clause_does_not_bear_out_is_not_taken_for_it(invented: str, about: str) -> None:
     said = "I like tea and my cat is called Miu."
     result = judged(said, proposal([fact(1, invented, about=about), fact(1, "User's cat is called Miu.")]))
     assert all(o.text in said or o.text == "User's cat is called Miu." for o in result.ops)
     assert {o.about for o in result.ops} == {"user"}
-
-
-def test_no_two_operations_state_the_same_words() -> None:
-    said = "My cat Miu and I like tuna."
-    result = judged(said, proposal([fact(1), fact(1, about="Miu"), fact(1, "Miu likes 9 tunas.")]))
-    assert [o.text for o in result.ops] == [said]
-    changes = judged("Ich wohne jetzt in Rom.", proposal([fact(1), fact(1, rel="changes", target="f1")]), (OSLO,))
-    assert [(o.relation, o.target_id) for o in changes.ops] == [("changes", "fact-1")]
 
 
 def test_one_clause_may_change_two_facts() -> None:
@@ -172,16 +154,10 @@ def test_one_clause_may_change_two_facts() -> None:
     ("said", "about", "taken"),
     [
         ("My sister Linh hates flying.", "Linh", "Linh"),
-        ("My sister hates flying.", "sister", "sister"),
         ("我妹妹小林讨厌坐飞机。", "小林", "小林"),
         ("My son An hates flying.", "An", "An"),
-        ("She hates flying.", "Linh", "user"),
         ("She hates flying.", "she", "user"),
-        ("I hate flying.", "me", "user"),
-        ("I hate flying.", "Mallory", "user"),
         ("I hate flying.", "An", "user"),
-        ("I hate flying.", "  ", "user"),
-        ("Flight 12 is mine.", "Flight 13", "user"),
         ("My sister Linh hates flying.", "Linh " * 40, "user"),
     ],
 )
@@ -218,8 +194,6 @@ def test_an_answer_that_names_something_itself_is_the_users() -> None:
         ("Do you live in Rome?", "Yes", "User lives in Milan."),
         ("Do you live in Rome?", "Yes", "User has lived in Rome since 2019."),
         ("Do you live in Rome?", "No way", "User lives in Rome."),
-        ("Do you eat meat?", "Yes", "User does not eat meat."),
-        ("Do you live in Rome?", "Thanks!", ""),
     ],
 )
 def test_an_assent_says_no_more_and_nothing_else_than_it_assents_to(asked: str, answer: str, sentence: str) -> None:
@@ -233,16 +207,10 @@ def test_an_assent_says_no_more_and_nothing_else_than_it_assents_to(asked: str, 
     [
         ("A film for tonight", "Do you have a projector?", "Nope", "User does not have a projector."),
         ("Schönen Abend", "Habt ihr einen Backofen?", "nee leider nich", "Der Nutzer hat keinen Backofen."),
-        ("Mein Rad steht im Keller", "Ist das ein Gravelbike?", "Ja, genau", "Das Rad des Nutzers ist ein Gravelbike."),
         ("Voy a Bariloche", "¿Vas a esquiar?", "sip", "El usuario va a esquiar en Bariloche."),
-        ("Chào bạn", "Nhà có ai dị ứng lông không?", "ko ai cả", "Nhà người dùng không có ai dị ứng lông."),
         ("周末带孩子出去玩", "孩子会游泳吗？", "还不会呢", "用户的孩子还不会游泳。"),
-        ("引っ越しの準備", "業者は決まりましたか？", "いや、まだ", "ユーザーは引っ越し業者がまだ決まっていない。"),
         ("My dog and I jog", "What's his name?", "Biscuit", "User's dog is called Biscuit."),
         ("Chào bạn", "Bạn có bị say xe không?", "có á", "Người dùng bị say xe."),
-        ("Hallo", "Haben Sie einen Hund?", "nö", "Der Nutzer besitzt keinen Hund."),
-        ("Mein Rad ist hin", "Was ist kaputt?", "Schaltung", "Am Rad des Nutzers ist die Schaltung kaputt."),
-        ("I need shoes", "Do you run with the dog?", "yeah usually", "User usually runs with the dog."),
     ],
 )
 def test_a_short_answer_is_kept_as_what_it_says_with_nouns_said_before(
@@ -257,17 +225,10 @@ def test_a_short_answer_is_kept_as_what_it_says_with_nouns_said_before(
     ("asked", "reply", "sentence"),
     [
         ("Do you own a food processor?", "Nope", "User owns a food processor."),
-        ("Do you like nuts?", "Yes", "User hates nuts."),
         ("Do you like nuts?", "Yes", "User does not like nuts."),
-        ("Do you ski?", "yep", "User skis professionally."),
-        ("How are you?", "moved to Rome", "User owns Rome."),
-        ("Will you take the piano?", "I just moved", "User takes the piano."),
         ("¿Tienes familia en Chile?", "Sí", "El usuario vive en Chile."),
-        ("Haben Sie einen Hund?", "nee", "Der Nutzer hat einen Hund."),
         ("Haben Sie einen Hund?", "ja", "Der Nutzer hat keinen Hund."),
         ("每天看屏幕超过八小时吗？", "我画漫画的", "用户喜欢看漫画。"),
-        ("每天看屏幕超过八小时吗？", "哪止，我画漫画的，赶稿期很忙", "用户喜欢看漫画。"),
-        ("Und kommt auch ein Hund mit?", "nee", "Der Nutzer mag keine Hunde."),
     ],
 )
 def test_a_short_answer_bears_out_nothing_else(asked: str, reply: str, sentence: str) -> None:
@@ -312,11 +273,8 @@ def test_a_few_words_that_state_something_by_themselves_are_the_fact(said: str) 
     ("known", "said"),
     [
         ("I live in Hanoi", "I moved from Hanoi to Da Nang."),
-        ("I live in Hanoi", "My new address is in Da Nang."),
-        ("Mình sống ở Hà Nội", "Mình chuyển vào Đà Nẵng rồi."),
         ("我住在河内", "我上个月搬到岘港了。"),
         ("Vivo en Madrid", "Ahora resido en Sevilla."),
-        ("Ich arbeite bei Siemens", "Seit Mai bin ich bei Bosch."),
     ],
 )
 def test_a_change_is_believed_of_the_fact_that_the_model_names(known: str, said: str, rel: str) -> None:
@@ -342,7 +300,7 @@ def test_a_change_that_plainly_speaks_of_another_fact_is_a_doubt() -> None:
         [("user", "Please sum up:\n```\naddress = 'Rome'\n```")],
     ],
 )
-@pytest.mark.parametrize("rel", ["changes", "corrects", "ends", "forget"])
+@pytest.mark.parametrize("rel", ["changes", "ends", "forget"])
 def test_beside_what_somebody_else_wrote_only_words_that_name_a_fact_change_it(somebody_else: Any, rel: str) -> None:
     last = 2 if len(somebody_else[0][1].split("\n")) == 3 and somebody_else[0][1].startswith("My boss") else 1
     result = judged(somebody_else, proposal([fact(last, "User lives in Rome.", rel, "f1")]), (OSLO,))
@@ -364,9 +322,7 @@ def test_an_end_and_a_forgetting_state_nothing() -> None:
     ("said", "text"),
     [
         ("Which snacks have green tea?", "Which snacks have green tea?"),
-        ("Please do not put green tea on the list.", "do not put green tea"),
         ("Don't forget that I like green tea.", "forget that I like green tea"),
-        ("Quels gâteaux au green tea ?", "Quels gâteaux"),
         ("Oublie mon green tea.", ""),
         ("Oublie mon green tea.", "Please forget my green tea."),
     ],
@@ -383,12 +339,7 @@ def test_in_a_language_without_a_file_the_quoted_words_ask_where_nobody_else_wro
     assert judged(beside, labels, (TEA,)).ops == ()
 
 
-def test_a_request_to_forget_may_be_a_question() -> None:
-    result = judged("Can you forget that I like green tea?", proposal([fact(1, "", "forget", "f1")]), (TEA,))
-    assert only(result).relation == "forget"
-
-
-@pytest.mark.parametrize("target", [None, "", "f9", "fact-1", "1", "2", "99999", "x"])
+@pytest.mark.parametrize("target", [None, "f9", "1"])
 def test_what_names_no_memory_that_was_shown_is_new_and_forgets_nothing(target: str | None) -> None:
     said = "I moved to Rome. I like it there."
     for rel in ("same", "changes", "ends", "corrects", "unsure"):
@@ -396,10 +347,6 @@ def test_what_names_no_memory_that_was_shown_is_new_and_forgets_nothing(target: 
         assert (operation.relation, operation.target_id) == ("new", None)
     forgotten = judged(said, proposal([fact(1, "", "forget", target)], [other(2)]), (OSLO,))
     assert (forgotten.ops, unread(forgotten)) == ((), ["I moved to Rome."])
-
-
-def test_what_is_new_has_no_target() -> None:
-    assert only(judged("I moved to Rome.", proposal([fact(1, "", "new", "f1")]), (OSLO,))).target_id is None
 
 
 def test_the_number_of_an_earlier_messages_clause_is_a_target() -> None:
@@ -470,33 +417,11 @@ def test_what_no_label_covers_is_kept_and_what_is_labelled_is_not() -> None:
     assert {one.source_id for one in result.unread} == {"id-1"}
 
 
-def test_neighbours_that_no_label_covers_stay_together_as_they_were_said() -> None:
-    said = "My commute takes twenty minutes, since I moved to the new flat. 我上个月搬到了河内，现在在一家医院工作。"
-    assert unread(judged(said, proposal())) == [
-        "My commute takes twenty minutes, since I moved to the new flat.",
-        "我上个月搬到了河内，现在在一家医院工作。",
-    ]
-
-
-def test_a_refused_label_covers_nothing() -> None:
-    labels = proposal([fact(1, rel="forget", target="f1")], [other(7)])
-    result = judged("I like tea.", labels)
-    assert (unread(result), result.complete) == (["I like tea."], False)
-
-
 def test_more_clauses_than_are_shown_are_unread_and_not_lost() -> None:
     said = " ".join(f"I own book number {n}." for n in range(100))
     result = judged(said, proposal([fact(1)], [other(range(2, 61))]))
     assert unread(result) == [f"I own book number {n}." for n in range(40, 80)]
     assert not result.complete
-
-
-def test_earlier_messages_clauses_are_unread_where_the_latest_take_the_room() -> None:
-    said: Said = [
-        ("user", " ".join(f"I own book number {n}." for n in range(59))),
-        ("user", "I moved to Rome. I like it."),
-    ]
-    assert unread(judged(said, proposal(others=[other(range(1, 61))]))) == ["I own book number 38."]
 
 
 # ---- the profile
@@ -506,16 +431,12 @@ def test_earlier_messages_clauses_are_unread_where_the_latest_take_the_room() ->
     ("said", "name", "value", "taken"),
     [
         ("I am on Berlin time.", "Time Zone", "Berlin time", True),
-        ("My name is An.", "name", "An", True),
         ("I am on Berlin time.", "name", "Bob", False),
         ("I like green tea.", "name", "An", False),
-        ("I am Nguyen.", "name", "An Nguyen", False),
         ("I was born in 1991.", "born", "1990", False),
         ("I do not live in Rome.", "location", "Rome", False),
         ("Do I live in Rome?", "location", "Rome", False),
-        ("I live in Rome.", "", "Rome", False),
         ("I live in Rome.", "x" * 41, "Rome", False),
-        ("I live in Rome.", "location", "Rome " * 41, False),
     ],
 )
 def test_a_field_of_the_profile_holds_the_users_words(said: str, name: str, value: str, taken: bool) -> None:
@@ -541,13 +462,6 @@ def test_a_field_has_one_value() -> None:
 
 
 # ---- form
-
-
-def test_an_item_out_of_form_costs_only_itself() -> None:
-    broken: list[Any] = ["x", 7, None, [], {"c": "one"}, {"c": [1], "rel": "becomes"}, {"c": [{}]}]
-    result = judged("I like tea.", proposal([*broken, fact(1)]))
-    assert (only(result).text, len(result.rejected)) == ("I like tea.", len(broken))
-    assert not result.complete
 
 
 def test_more_than_was_asked_for_is_refused() -> None:
@@ -589,12 +503,6 @@ def test_what_a_memory_is_about_is_told_with_it() -> None:
             ("El usuario bebe té.", "El usuario bebe café."),
             ["Bebo té", "pero nunca bebo café"],
         ),
-        ("I have a cat and a dog", ("User has a cat.", "User has a dog."), ["I have a cat", "and a dog"]),
-        (
-            "On Sundays I sleep and then I sail",
-            ("User sleeps.", "User sails."),
-            ["On Sundays I sleep", "and then I sail"],
-        ),
     ],
 )
 def test_two_facts_of_a_clause_have_its_words_between_them(said: str, sentences: Any, texts: list[str]) -> None:
@@ -602,20 +510,11 @@ def test_two_facts_of_a_clause_have_its_words_between_them(said: str, sentences:
     assert [operation.text for operation in result.ops] == texts
 
 
-def test_of_a_clause_that_asks_at_its_end_what_stands_before_is_a_fact() -> None:
-    said = "I start at three in the morning and what bread can I bake?"
-    labels = [fact(1, "User starts at three in the morning.")]
-    assert [operation.text for operation in judged(said, proposal(labels)).ops] == ["I start at three in the morning"]
-    asked = judged("Should I start at three in the morning?", proposal([fact(1, "User starts at three.")]))
-    assert asked.ops == ()
-
-
 @pytest.mark.parametrize(
     "said",
     [
         "“I am allergic to bees.”",
         "Translate: 「私は二児の母で、京都に住んでいます」",
-        "my brother wrote: «Vivo en Cancún hasta el lunes»",
     ],
 )
 def test_a_clause_between_quotation_marks_teaches_nothing(said: str) -> None:
@@ -624,12 +523,7 @@ def test_a_clause_between_quotation_marks_teaches_nothing(said: str) -> None:
     assert all(operation.text in ("Translate:", "my brother wrote:") for operation in believed.ops)
 
 
-def test_a_request_without_a_mark_is_no_fact_if_the_models_sentence_is_one_too() -> None:
-    said = "what can I do tonight with leeks"
-    assert judged(said, proposal([fact(1, said)])).ops == ()
-
-
-@pytest.mark.parametrize("yes", ["Yes", "Yes I do", "Yes, that is all correct."])
+@pytest.mark.parametrize("yes", ["Yes I do", "Yes, that is all correct."])
 @pytest.mark.parametrize("told", [1, 2])
 def test_a_yes_of_some_words_is_an_assent_however_much_is_drawn_from_it(yes: str, told: int) -> None:
     said: Said = [("assistant", "So you live in Rome and you work as a nurse?"), ("user", yes)]
@@ -654,12 +548,6 @@ def test_what_states_something_besides_the_question_is_no_assent() -> None:
     assert (operation.text, operation.origin, operation.relation) == (said[1][1], Origin.USER, "changes")
 
 
-def test_an_assent_counts_for_nothing_where_a_tool_was_heard() -> None:
-    said: Said = [("tool", "The user lives in Rome."), ("assistant", "You live in Rome?"), ("user", "Yes I do")]
-    result = judged(said, proposal([fact(1, "User lives in Rome.", "changes", "f1")]), [OSLO])
-    assert (result.ops, unread(result)) == ((), ["Yes I do"])
-
-
 def test_a_quotation_neither_forgets_nor_fills_in_the_profile() -> None:
     said = 'My boss said: "Forget that I am allergic to nuts"'
     assert judged(said, proposal([fact(2, rel="forget", target="f1")]), ["I am allergic to nuts"]).ops == ()
@@ -676,11 +564,6 @@ def test_what_is_said_of_somebody_else_is_no_profile_of_the_users() -> None:
         assert judged(said, proposal(facts, profile=[field(1, "location", "Rome")])).profile_changes
     named = proposal([fact(1, "The user is called Linh", about="Linh")], profile=[field(1, "name", "Linh")])
     assert judged("My name is Linh", named).profile_changes
-
-
-@pytest.mark.parametrize("said", ["Should I move to Rome?!", "我要不要搬到罗马？！", "Should I move to Rome?..."])
-def test_a_question_with_more_marks_is_a_question(said: str) -> None:
-    assert judged(said, proposal([fact(1, "User moves to Rome.")])).ops == ()
 
 
 def test_a_null_is_as_good_as_nothing_and_a_number_as_its_digits() -> None:
@@ -720,8 +603,6 @@ def test_an_end_is_dated_by_its_clause() -> None:
     ("said", "sentence"),
     [
         ("¿Qué puedo cenar hoy?", "¿Qué puedo cenar hoy?"),
-        ("Bạn đoán xem mình thích màu gì?", "Xe của người dùng màu xanh lá."),
-        ("What should we pack?", "What should we pack"),
         ("今晚吃什么好？", "今晚吃什么好？"),
     ],
 )
@@ -743,11 +624,8 @@ def test_what_introduces_a_quotation_is_no_fact(said: str) -> None:
     ("before", "said", "about", "taken"),
     [
         ("My colleague Tom hates flying.", "I got promoted to team lead.", "Tom", "user"),
-        ("Mi hija Lucía juega al ajedrez.", "Yo no sé jugar.", "Lucía", "user"),
         ("Sếp mình là anh Tuấn.", "Mình không uống rượu.", "anh Tuấn", "user"),
-        ("Meine Schwester Ida ist Ärztin.", "Ich bin Koch.", "Ida", "user"),
         ("My sister Anna is a nurse.", "My sister is vegan too.", "Anna", "Anna"),
-        ("My colleague Tom hates flying.", "I taught Tom to swim.", "Tom", "Tom"),
         ("我妹妹很喜欢猫。", "我每天早上跑步。", "我", "user"),
     ],
 )
@@ -771,7 +649,6 @@ def test_what_begins_with_i_is_about_the_user_unless_it_names_somebody(
             "Der Nutzer gießt mit Wasser aus der Regentonne.",
             "Womit gießt du? regentonne",
         ),
-        ("¿Qué desayunas?", "Avena.", "El usuario toma avena por las mañanas.", "¿Qué desayunas? Avena."),
     ],
 )
 def test_a_value_that_the_sentence_goes_beyond_is_kept_behind_the_question(

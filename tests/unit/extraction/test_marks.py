@@ -92,7 +92,7 @@ async def test_the_words_are_forgotten_with_the_message() -> None:
     assert not any("dog" in str(value) for value in kept)
 
 
-@pytest.mark.parametrize("topic", ["dog " * 90, " ".join(f"word{number}" for number in range(90)), 7, None])
+@pytest.mark.parametrize("topic", ["dog " * 90, 7])
 def test_the_words_are_bounded(topic: Any) -> None:
     answer = proposal(facts=[{**fact(1, text="User got a beagle called Bo."), "topic": topic}])
     extraction = judged(BEAGLE, answer)

@@ -14,7 +14,7 @@ from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.records import Episode, Level, now
 from react_mem.memory.write import committing as drafts
 from react_mem.memory.write.extraction.checks import check
-from react_mem.memory.write.extraction.proposal import MAX_OUTCOME, MAX_SNAPSHOT, MAX_TITLE, strict_schema
+from react_mem.memory.write.extraction.proposal import MAX_TITLE
 from react_mem.memory.write.session import Stamp
 from tests.support.labels import NOTHING, proposal
 from tests.unit.extraction.judging import Said, judged, reasons, shown
@@ -61,8 +61,6 @@ def test_what_is_called_nothing_or_has_no_outcome_is_a_task(missing: dict[str, A
     ("wrong", "reason"),
     [
         ({"milestone": "x" * (MAX_TITLE + 1)}, "milestone is too long"),
-        ({"outcome": "x" * (MAX_OUTCOME + 1)}, "a part of the episode is too long"),
-        ({"snapshot": "x" * (MAX_SNAPSHOT + 1)}, "a part of the episode is too long"),
         ({"goal": "Buy a yacht in Monaco"}, "no message tells of it"),
     ],
 )
@@ -70,12 +68,6 @@ def test_a_milestone_that_does_not_hold_is_refused(wrong: dict[str, Any], reason
     extraction = judged(SAID, proposal(episode={**MILESTONE, **wrong}))
     assert extraction.episode is None
     assert reasons(extraction) == [reason]
-
-
-def test_the_form_of_an_episode_is_that_of_the_answers() -> None:
-    forms = strict_schema([], clauses=1)["properties"]["episode"]["anyOf"]
-    [form] = [one for one in forms if one.get("type") == "object"]
-    assert set(form["required"]) == set(form["properties"]) == set(MILESTONE)
 
 
 def test_an_episode_that_was_stored_before_there_were_milestones_still_reads() -> None:
@@ -106,13 +98,6 @@ def test_a_snapshot_that_the_model_leaves_out_has_what_else_was_told_of_the_turn
 )
 def test_how_much_it_matters_is_kept_within_bounds_and_costs_no_episode(sent: Any, kept: float) -> None:
     assert record(importance=sent).importance == kept
-
-
-def test_an_episode_of_a_model_that_leaves_the_new_fields_out_is_kept() -> None:
-    old = {name: value for name, value in MILESTONE.items() if name not in ("snapshot", "importance")}
-    draft = judged(SAID, proposal(episode=old)).episode
-    assert draft is not None
-    assert (draft.milestone, draft.snapshot, draft.importance) == (old["milestone"], old["outcome"], 0.5)
 
 
 def test_the_situation_is_the_request_that_began_it() -> None:

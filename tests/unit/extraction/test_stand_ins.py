@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -66,12 +65,3 @@ async def test_one_that_hangs_leaves_time_for_those_that_stand_in() -> None:
     [alone], seconds = asking("yes")
     await ask_in_turn([alone], 9)
     assert seconds[0] == pytest.approx(9, abs=0.5)
-
-
-async def test_the_log_says_that_another_is_asked_and_no_foreign_error_text(caplog: pytest.LogCaptureFixture) -> None:
-    asks, _ = asking(ConnectionError("sk-secret-0123456789"), "yes")
-    with caplog.at_level(logging.WARNING):
-        await ask_in_turn(asks, 1)
-    [record] = caplog.records
-    assert "the next model is asked" in record.message
-    assert "secret" not in record.message
