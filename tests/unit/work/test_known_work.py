@@ -33,15 +33,6 @@ def test_owners_are_served_in_turn_and_each_ones_longest_overdue_first() -> None
     assert (len(known), known.next_due()) == (1, 11)
 
 
-def test_who_has_to_wait_is_passed_over_and_served_later() -> None:
-    known = KnownWork()
-    for number in range(3):
-        known.add(held("ann", str(number), 1))
-    known.add(held("bob", "1", 2))
-    assert begun(known, 5, without=("ann",)) == [("bob", "1")]
-    assert len(begun(known, 5)) == 3
-
-
 def test_what_is_put_off_again_and_again_takes_no_room() -> None:
     known = KnownWork()
     known.add(held("bob", "1", 0))
@@ -50,15 +41,6 @@ def test_what_is_put_off_again_and_again_takes_no_room() -> None:
         known.add(held("ann", "1", 10 + at))
     assert len(known._later) < 10 * known_work._SPARE
     assert (begun(known, 5), known.next_due()) == ([("bob", "1")], 10_009)
-
-
-def test_what_is_found_again_and_again_while_its_owner_is_at_hand_takes_no_room() -> None:
-    known = KnownWork()
-    for _ in range(1_000):
-        known.add(held("ann", "1", 1))
-        assert known.next(5, ("ann",)) is None
-    assert len(known._later) + sum(map(len, known._due.values())) == 1
-    assert begun(known, 5) == [("ann", "1")]
 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "drop", "ask"]), st.integers(0, 5), st.integers(0, 8))))
