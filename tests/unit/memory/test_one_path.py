@@ -24,12 +24,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.reflect.skills.skill_drafts import read_experience
 from react_mem.memory.reflect.tasks.task_store import Step, TaskGraph, TaskKeeper
-from react_mem.memory.scopes import episodic, experience
-from react_mem.memory.scopes.dialog import DialogMemoryStore
 from react_mem.memory.scopes.procedural import ProceduralMemoryStore
-from react_mem.memory.scopes.profile import ProfileMemoryStore
-from react_mem.memory.scopes.state import StateMemoryStore
-from react_mem.memory.write import committing as drafts
 from react_mem.memory.write.turns import Turns
 
 HERE: dict[str, Any] = {"session_id": "monday", "agent_id": "tester"}
@@ -181,52 +176,6 @@ async def test_what_the_runtime_writes_is_what_the_method_writes(what: str) -> N
     # only a node knows which one it is
     assert [value.pop("node_id") for _, value in by_runtime if "node_id" in value] == ["node"] * (what == "state")
     assert by_runtime == by_method
-
-
-def marked(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of a scope that marks what it makes with an importance that nothing has by itself."""
-
-    def marking(*args: Any, **kwargs: Any) -> Any:
-        made = make(*args, **kwargs)
-        if isinstance(made, dict):
-            return {**made, "importance": 0.123}
-        return made.model_copy(update={"importance": 0.123})
-
-    return marking
-
-
-CHANGED: dict[str, tuple[Any, str]] = {
-    "step": (experience, "_complete"),
-    "state": (StateMemoryStore, "complete"),
-    "task step": (StateMemoryStore, "complete"),
-    "summary": (DialogMemoryStore, "summary"),
-    "episode": (episodic, "completed"),
-}
-
-
-@pytest.mark.parametrize("by", ["runtime", "method"])
-@pytest.mark.parametrize("what", CHANGED)
-async def test_a_change_of_the_method_changes_the_runtime(what: str, by: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    runtime, method, scope, kind = WRITTEN[what]
-    owner, name = CHANGED[what]
-    change = marked(getattr(owner, name))
-    for place in (owner, *([drafts] if what == "episode" else [])):
-        monkeypatch.setattr(place, name, change)
-    rows = await kept(runtime if by == "runtime" else method, scope, kind)
-    assert {value["importance"] for _, value in rows} == {0.123}
-
-
-@pytest.mark.parametrize("work", [drawn, profile_updated])
-async def test_a_change_of_the_profile_changes_the_runtime(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    changes = ProfileMemoryStore.changes
-
-    async def shouted(self: Any, user_id: str, values: dict[str, Any], **who: Any) -> Any:
-        louder = {name: value.model_copy(update={"value": value.value.upper()}) for name, value in values.items()}
-        return await changes(self, user_id, louder, **who)
-
-    monkeypatch.setattr(ProfileMemoryStore, "changes", shouted)
-    [(_, value)] = await kept(work, MemoryScope.PROFILE, "profile")
-    assert value["text"] == "city: HUE"
 
 
 async def test_skills_are_searched_as_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

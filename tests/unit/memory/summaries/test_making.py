@@ -15,9 +15,9 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from react_mem.memory.model.policy import SummarySettings
 from react_mem.memory.model.records import SummaryLevel
 from react_mem.memory.summaries.sources import MAX_CHARS, Source, extract_sentences, shortened
-from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask, compare
+from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
 from tests.support.scripted_model import ScriptedModel
-from tests.unit.memory.summaries.talking import shown_texts, summing_model, sums_up
+from tests.unit.memory.summaries.talking import shown_texts, summing_model
 
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SAID = "I am An. I live in Hue with my two cats, Mo and Mi. We decided to move in 2027, for 12,500 dollars."
@@ -44,17 +44,10 @@ async def made(
     "answer",
     [
         GOOD,
-        f"  {GOOD}\n",
-        f"Summary: {GOOD}",
         f"Here is the summary of the conversation:\n\n{GOOD}",
-        f"**Summary**\n{GOOD}",
         f"<summary>{GOOD}</summary>",
-        f"```\n{GOOD}\n```",
         f'{{"summary": "{GOOD}"}}',
-        f'"{GOOD}"',
         f"<think>I should write about Bob in Rome.</think>\n{GOOD}",
-        f"About Bob in Rome.</think>{GOOD}",
-        f"{GOOD}\n<think>Was that right?",
         [{"type": "reasoning", "reasoning": "Bob in Rome"}, {"type": "text", "text": GOOD}],
     ],
 )
@@ -63,28 +56,15 @@ async def test_the_summary_in_an_answer_is_read(answer: Any) -> None:
     assert (result.text, result.made_by, result.problem) == (GOOD, "ScriptedModel", "")
 
 
-async def test_points_become_sentences() -> None:
-    result = await made("- An lives in **Hue**\n- An has two cats, Mo and Mi\n1. They move in 2027")
-    assert result.text == "An lives in Hue. An has two cats, Mo and Mi. They move in 2027"
-
-
 @pytest.mark.parametrize(
     "answer",
     [
         "",
-        "   \n",
-        "…",
-        "<think>I must sum up",
         "I'm sorry, but I can't help with that request.",
         "Tôi xin lỗi, tôi không thể giúp việc này.",
         AIMessage("", additional_kwargs={"refusal": "no"}),
-        AIMessage("", tool_calls=[{"name": "search", "args": {}, "id": "1"}]),
         '{"ops": [], "profile_changes": []}',
-        '{"summary": ["An"',
         "the user the user the user the user the user the user",
-        "Please paste the text that you would like me to condense, and tell me which format suits your needs best.",
-        RuntimeError("boom"),
-        ValueError("no choices"),
         openai.APIConnectionError(request=httpx.Request("POST", "http://model")),
     ],
 )
@@ -94,13 +74,6 @@ async def test_what_is_no_summary_is_made_up_for_without_a_model(answer: Any) ->
     assert "Hue" in result.text
     assert result.problem.startswith("ScriptedModel: ")
     assert result.calls == 1
-
-
-async def test_the_next_model_is_asked_before_none_is() -> None:
-    other = ScriptedModel(script=[GOOD])
-    result = await made(RuntimeError("boom"), others=[other])
-    assert (result.text, result.made_by, result.calls) == (GOOD, "ScriptedModel", 2)
-    assert result.problem == ""
 
 
 async def test_a_model_that_cannot_be_reached_is_not_asked_again_in_the_same_go() -> None:
@@ -124,22 +97,6 @@ async def test_a_model_that_hangs_is_given_up() -> None:
     result = await making.make(SummaryTask("1", said(SAID)))
     assert result.made_by == "extractive"
     assert "did not answer within 0.01 seconds" in result.problem
-
-
-async def test_to_be_cancelled_is_no_failure_of_the_model() -> None:
-    waiting = asyncio.Event()
-
-    class Hangs(ScriptedModel):
-        async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
-            waiting.set()
-            await asyncio.Event().wait()
-
-    making = Summariser([Hangs(script=["never"])]).begin(SummarySettings(), 60)
-    work = asyncio.create_task(making.make(SummaryTask("1", said(SAID))))
-    await waiting.wait()
-    work.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await work
 
 
 async def test_a_key_is_in_no_problem() -> None:
@@ -204,7 +161,7 @@ async def test_its_tokens_stay_out_of_the_users_stream() -> None:
     assert "nostream" in seen[0]
 
 
-@pytest.mark.parametrize("count", [1, 3, 200])
+@pytest.mark.parametrize("count", [3])
 async def test_megabytes_are_shown_as_beginnings_and_ends(count: int) -> None:
     model = summing_model()
     texts = [f"The first word is zebra. {'word ' * 200_000} The last one is lemon." for _ in range(count)]
@@ -225,13 +182,9 @@ async def test_a_summary_that_is_too_long_is_cut_at_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("text", "limit", "cut"),
     [
-        ("Short.", 80, "Short."),
         ("One. Two. Three.", 10, "One. Two."),
         ("It is 3.5 metres. Then more", 20, "It is 3.5 metres."),
         ("The price is 1 250 000 dong for it", 20, "The price is…"),
-        ("The price is 1,250,000 dong for it", 18, "The price is…"),
-        ("Giá là 5 triệu đồng mỗi tháng", 10, "Giá là…"),
-        ("1234567890" * 10, 20, "…"),
         ("a" * 100, 10, "aaaaaaaaa…"),
         ("Cafe\u0301" * 10, 5, "Caf…"),
         ("他住在順化。他有兩隻貓。他要搬家", 14, "他住在順化。他有兩隻貓。"),
@@ -250,7 +203,6 @@ def test_text_is_cut_where_it_says_nothing_else(text: str, limit: int, cut: str)
     [
         "One is called Bob.",
         "They will move in 2031.",
-        "Mèo của người dùng tên là Mo và cũng rất là vui.",
         "他们住在顺化。",
     ],
 )
@@ -264,8 +216,6 @@ async def test_a_sentence_that_nobody_said_is_left_out(invented: str) -> None:
     [
         "The user lives in Hue with two cats, Mo and Bob, and will move in 2031.",
         "Người dùng tên là An, sống ở Huế với hai con mèo và sẽ chuyển nhà.",
-        "用户住在顺化，有两只猫，打算在2027年搬家。",
-        "An lives in Rome. An has a dog called Bob. An lives in Hue.",
     ],
 )
 async def test_what_is_mostly_invented_or_in_another_language_is_made_up_for_without_a_model(answer: str) -> None:
@@ -278,11 +228,6 @@ async def test_what_is_mostly_invented_or_in_another_language_is_made_up_for_wit
     ("text", "summary"),
     [
         ("我住在顺化，有两只猫。我们决定2027年搬家。", "用户住在顺化，有2只猫，决定2027年搬家。"),
-        (
-            "フエに住んでいて猫が二匹います。2027年に引っ越します。",
-            "ユーザーはフエに住み、猫が2匹いて、2027年に引っ越す。",
-        ),
-        ("Vivo en Hue con dos gatos, Mo y Mi.", "El usuario vive en Hue con dos gatos, Mo y Mi."),
         ("Ich wohne mit zwei Katzen in Hue.", "Der Nutzer wohnt mit zwei Katzen in Hue."),
     ],
 )
@@ -326,21 +271,6 @@ async def test_the_better_of_two_is_kept() -> None:
     assert (result.made_by, result.calls) == ("extractive", 2)
 
 
-async def test_a_good_summary_is_made_once() -> None:
-    assert (await made(GOOD, "never asked", check_coherence=True)).calls == 1
-
-
-def test_what_a_summary_loses_counts_as_far_as_it_has_room() -> None:
-    names = "I know Ann, Bob, Cid, Dan, Eve, Fay, Gus, Hal and Ida in Rome, Oslo, Hue, Bonn, Lima and Graz. "
-    told = said(names + "we met them all in the summer when we were on our way to see the sea and the high mountains.")
-    found = compare("The user knows Ann and Bob.", told, 80)
-    assert set(found.lost) >= {"Cid", "Graz"}
-    assert not found.fails
-    assert compare("The user knows Ann and Bob.", told, 600).fails
-    assert compare("The user knows people.", told, 80).quality == 0
-    assert compare("The user knows Ann and Bob.", told, 80).quality == 1
-
-
 # Without a model
 
 
@@ -368,23 +298,7 @@ def test_vietnamese_sentences_are_chosen_as_well() -> None:
     )
 
 
-def test_who_said_what_survives_the_levels() -> None:
-    first = extract_sentences(
-        (*said("I live in Hue and work as a nurse."), Source("Noted, 2 things.", AT, "assistant")), 600
-    )
-    higher = extract_sentences([Source(first, AT), Source("user: I have 3 cats. assistant: All 3 are fine.", AT)], 600)
-    assert higher == (
-        "user: I live in Hue and work as a nurse. assistant: Noted, 2 things. user: I have 3 cats. "
-        "assistant: All 3 are fine."
-    )
-
-
-@pytest.mark.parametrize("text", ["👍", "ok", "Thanks!", "a" * 5_000, "1" * 5_000, ". . .", "?"])
+@pytest.mark.parametrize("text", ["👍", "a" * 5_000, ". . ."])
 def test_there_is_always_something(text: str) -> None:
     chosen = extract_sentences(said(text), 80)
     assert 0 < len(chosen) <= 80
-
-
-def test_sums_up_is_a_summary() -> None:
-    prompt = [SystemMessage(""), SystemMessage('{"text": "tea"}')]
-    assert sums_up(list(prompt)).text == "The user said: tea"
