@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
@@ -27,6 +28,7 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.rights.forgetting import forget_said
 from tests.contract.conftest import Graph
 from tests.contract.test_loop import ANN
+from tests.support.labels import Says, labelled, prompt_of
 from tests.support.retiring import retire
 from tests.support.scripted_model import ScriptedModel
 from tests.support.stores import open_any_store
@@ -279,3 +281,94 @@ async def test_what_was_ended_on_a_branch_that_was_left_is_believed_again(talk: 
     assert "I have a cat." not in await talk.facts()
     await talk.say("I own a boat.", at=old)
     assert "I have a cat." in await talk.facts()
+
+
+# What a model labels on a branch holds on that branch: changes, ends, other words, dependence, doubt.
+
+MOVED, LEFT, HOME = "I moved to Hanoi last week.", "I no longer live in Hue.", "My home is in Hue."
+BUS, PERHAPS = "I take the early bus to work.", "These days I sleep in Hanoi."
+TEA = "I like green tea."
+
+LABELS = (
+    Says(HUE),
+    Says(TEA),
+    Says(MOVED, "changes", HUE),
+    Says(LEFT, "ends", HUE),
+    Says(HOME, "same", HUE),
+    Says(BUS, needs=[HUE]),
+    Says(PERHAPS, "unsure", HUE),
+)
+
+
+def label(messages: list[BaseMessage]) -> AIMessage:
+    return AIMessage(json.dumps(labelled(prompt_of(messages), *LABELS)))
+
+
+@pytest.fixture
+def read_talk(kind: str, store: BaseStore) -> Thread:
+    model = ScriptedModel(script=[f"noted {number}" for number in range(40)])
+    small = ScriptedModel(script=[label])
+    return Thread(agent(kind, store, model, small, summaries={"enabled": False}), model, store)
+
+
+@pytest.mark.parametrize(("ending", "after"), [(MOVED, [MOVED]), (LEFT, [])])
+async def test_an_end_holds_on_its_branch_only(ending: str, after: list[str], read_talk: Thread) -> None:
+    await read_talk.say(HUE)
+    ended = await read_talk.say(ending)
+    assert await read_talk.facts() == after
+    await read_talk.say(TEA, at=await read_talk.before(ending))
+    assert await read_talk.facts() == sorted([TEA, HUE])
+    await read_talk.say("Where do I live?", at=ended)
+    assert await read_talk.facts() == after
+    assert HUE in await read_talk.facts(current=False)
+
+
+async def test_a_fact_that_is_said_in_other_words_only_is_put_in_those(read_talk: Thread) -> None:
+    await read_talk.say(HUE)
+    there = read_talk.named("2")
+    await there.say(HOME)
+    assert await read_talk.facts() == [HUE]
+    # the first conversation takes it back, the second does not
+    old = (await read_talk.graph.aget_state(read_talk.config)).config
+    await read_talk.say(TEA, at=await read_talk.before(HUE))
+    assert await read_talk.facts() == sorted([TEA, HOME])
+    # and to say it again in those words says nothing new
+    await read_talk.named("3").say(HOME)
+    assert await read_talk.facts() == sorted([TEA, HOME])
+    assert (await read_talk.fact(HOME))["support"] == 2
+    await read_talk.say("Where do I live?", at=old)
+    assert [text for text in await read_talk.facts() if text in (HUE, HOME)] == [HOME]
+    assert (await read_talk.fact(HOME))["support"] == 3
+
+
+async def test_what_depends_on_what_changed_is_in_doubt_on_that_branch_only(read_talk: Thread) -> None:
+    await read_talk.say(HUE)
+    await read_talk.say(BUS)
+    moved = await read_talk.say(MOVED)
+    asking = read_talk.named("2")
+    await asking.say("Which early bus do I take?")
+    assert "(in doubt" in read_talk.prompt()
+    await read_talk.say(TEA, at=await read_talk.before(MOVED))
+    assert await read_talk.facts() == sorted([TEA, HUE, BUS])
+    await asking.say("And which early bus is it now?")
+    assert BUS in read_talk.prompt()
+    assert "(in doubt" not in read_talk.prompt()
+    await read_talk.say("Where do I live?", at=moved)
+    await asking.say("Which early bus then?")
+    assert "(in doubt" in read_talk.prompt()
+
+
+async def test_a_doubt_holds_on_its_branch_only(read_talk: Thread) -> None:
+    await read_talk.say(HUE)
+    perhaps = await read_talk.say(PERHAPS)
+    asking = read_talk.named("2")
+    await asking.say("Do I live in Hue?")
+    assert await read_talk.facts() == sorted([HUE, PERHAPS])
+    assert "(in doubt" in read_talk.prompt()
+    await read_talk.say(TEA, at=await read_talk.before(PERHAPS))
+    await asking.say("So do I live in Hue?")
+    assert HUE in read_talk.prompt()
+    assert "(in doubt" not in read_talk.prompt()
+    await read_talk.say("Where do I live?", at=perhaps)
+    await asking.say("And now, do I live in Hue?")
+    assert "(in doubt" in read_talk.prompt()

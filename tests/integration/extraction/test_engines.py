@@ -215,14 +215,6 @@ async def test_a_refusing_service_is_asked_once(
         assert (caught.value.retryable, caught.value.retry_after) == (retryable, retry_after)
 
 
-async def test_the_callers_model_keeps_its_retries(openai_server: OpenAIServer, engine: str) -> None:
-    model = chat(openai_server.base_url, max_retries=1)
-    openai_server.add(Reply(status=500), Reply(status=500, headers={"retry-after": "0.01"}), Reply(text="hello"))
-    with pytest.raises(ModelUnavailable):
-        await extract(create_extractor(engine, [model]))
-    assert (await model.ainvoke("hi")).content == "hello"
-
-
 async def test_nobody_listening(engine: str) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

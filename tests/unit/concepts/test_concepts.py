@@ -64,12 +64,6 @@ async def names(store: InMemoryStore, user: str = "ann") -> set[frozenset[str]]:
             [fact("I own a VinFast"), fact("I sold a Vin Fast")], [{"VinFast", "Vin Fast"}], id="written together"
         ),
         pytest.param(
-            [fact("I own an iPhone 14"), fact("I sold an iPhone 15")], [{"iPhone 14"}, {"iPhone 15"}], id="numbers"
-        ),
-        pytest.param(
-            [ANNA, SCHMIDT], [{"Anna"}, {"Anna Schmidt"}], id="a first name is anybody's: a model or the user decides"
-        ),
-        pytest.param(
             [fact("I live in New York"), fact("I read the New York Times")],
             [{"New York"}, {"New York Times"}],
             id="a part of a name",
@@ -190,32 +184,6 @@ class TestFromWhenNamesHadTypes:
         assert {concept.id: concept for concept in anew} == await load_concepts(store, "ann")
         await write_facts(store, self.ELIZABETH.model_copy(update={"current": False}))
         assert (frozenset({"Elizabeth", "Liz"}) in await names(store)) is (by != "said")
-
-    async def test_what_was_set_apart_stays_apart(self) -> None:
-        store = InMemoryStore()
-        ids = alias_id("VinFast", "organisation"), alias_id("Vin Fast", "")
-        one, other = fact("I own a VinFast"), fact("I sold a Vin Fast")
-        await write(store, [put("ann", told) for told in (one, other)])
-        kept = [
-            self.concept(("VinFast", "organisation", one), apart=[sorted(ids)]),
-            self.concept(("Vin Fast", "", other), apart=[sorted(ids)]),
-        ]
-        await write(store, kept)
-
-        await refresh_concepts(store, "ann")
-
-        assert await names(store) == {frozenset({"VinFast"}), frozenset({"Vin Fast"})}
-
-    async def test_one_name_of_two_is_one_with_the_facts_of_both(self) -> None:
-        store = InMemoryStore()
-        other = fact("my daughter is Paris")
-        await write(store, [put("ann", other)])
-        await self.kept(store, self.concept(("Paris", "place", self.PARIS)), self.concept(("Paris", "person", other)))
-
-        await write_facts(store, fact("I miss Paris"))
-
-        [found] = await concepts_named(store, "ann", "Paris")
-        assert set(found.source_ids) == {self.PARIS.id, other.id, fact("I miss Paris").id}
 
 
 def _plain(value: Any) -> Any:

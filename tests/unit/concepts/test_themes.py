@@ -37,20 +37,6 @@ def test_what_two_facts_speak_of_is_a_theme_in_any_language(one: str, other: str
     assert named(fact(one), fact(other)).get(theme) == {one, other}
 
 
-@pytest.mark.parametrize(
-    ("text", "theme"),
-    [
-        ("I prefer a cool climate.", "cool climate"),
-        ("Tôi thích khí hậu mát mẻ", "khí hậu mát"),
-        ("我喜欢手冲咖啡", "手冲咖"),
-    ],
-)
-def test_a_stated_preference_is_a_theme_by_itself_named_by_its_words(text: str, theme: str) -> None:
-    assert named(fact(text)) == {theme: {text}}
-    assert named(fact(text, current=False)) == {}
-    assert named(fact(text, verbatim=True)) == {}
-
-
 def test_what_is_only_told_or_wished_is_none() -> None:
     assert named(fact("The hills have a cool climate"), fact("I'd like a black coffee")) == {}
 
@@ -73,18 +59,6 @@ def test_what_is_over_or_unread_or_has_a_name_is_no_theme() -> None:
     assert named(said[0], said[1].model_copy(update={"verbatim": True})) == {}
     [mill] = [one for one in themes(said, [], []) if one.name == "old mill"]
     assert "old mill" not in {one.name for one in themes(said, [], [mill])}
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        ("I started yoga.", "I started to learn Thai.", "I started a garden."),
-        ("Tôi thích ăn phở.", "Tôi thích đi biển.", "Tôi thích đọc sách."),
-    ],
-)
-def test_what_is_done_to_things_is_no_theme(told: tuple[str, ...]) -> None:
-    verbs = {"started", "really enjoy", "enjoy", "thích", "kaufe"}
-    assert verbs.isdisjoint(named(*map(fact, told)))
 
 
 async def kept(store: InMemoryStore) -> dict[str, set[str]]:

@@ -7,12 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.language.comparison import share
 from react_mem.memory.llm.calls import Asker
 from react_mem.memory.merging.skill_life import load_knowledge, stale_knowledge
 from react_mem.memory.model.concepts import Knowledge
@@ -20,7 +17,7 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.receipt import delete, put, write
 from react_mem.memory.model.records import Episode, Fact, fact_id, record_id
-from react_mem.memory.reflect.consolidation import MIN_TIMES, Consolidation, counted
+from react_mem.memory.reflect.consolidation import Consolidation
 from react_mem.memory.reflect.driver import Report, run
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
@@ -140,36 +137,6 @@ async def test_what_does_not_recur_is_no_pattern(store: InMemoryStore, facts: li
     assert await texts(store) == []
 
 
-@pytest.mark.parametrize(
-    ("proposed", "kept"),
-    [
-        ("Linh fears dogs and cats at night", "Linh fears dogs and cats at night"),
-        ("She fears dogs and cats at night", "Linh: She fears dogs and cats at night"),
-    ],
-)
-async def test_what_a_model_says_of_someone_else_names_them(store: InMemoryStore, proposed: str, kept: str) -> None:
-    await keep(store, *told("fears dogs at night", "at night she fears cats", "sleeps badly at night", about="Linh"))
-    await consolidate(store, model(item(proposed, "f1", "f2")))
-    assert await texts(store) == [kept]
-
-
-@given(
-    said=st.lists(st.lists(st.sampled_from(["I", "like", "hà", "ha", "tea", "茶", "no"]), max_size=5), max_size=12),
-    data=st.data(),
-)
-def test_what_is_counted_stands_in_its_sources_whatever_their_order(said: list[list[str]], data: st.DataObject) -> None:
-    facts = told(*dict.fromkeys(" ".join(words) or "-" for words in said))
-    drawn = counted(facts, [], [])
-
-    assert counted(data.draw(st.permutations(facts)), [], []) == drawn
-    by_id = {fact.id: fact for fact in facts}
-    for one in drawn:
-        assert one.proofs >= MIN_TIMES
-        assert share(one.text, [by_id[source].text for source in one.source_ids]) == 1
-    sources = [source for one in drawn for source in one.source_ids]
-    assert len(sources) == len(set(sources))
-
-
 async def test_the_same_goal_with_the_same_end_and_the_same_lesson(store: InMemoryStore) -> None:
     await keep(store, *(episode(n, "Book a table.", "No table was free", "Call before noon.") for n in range(3)))
     await keep(store, episode(3, "Book a table", "A table was booked"))
@@ -256,19 +223,6 @@ async def test_what_a_model_is_shown_is_data(store: InMemoryStore) -> None:
     await consolidate(store, asked)
     assert all(str(prompt[-1].content).count("</memories>") == 1 for prompt in asked.prompts)
     assert [str(prompt[-1].content).count('"about": "Linh"') for prompt in asked.prompts] == [3]
-
-
-async def test_an_ended_fact_takes_what_speaks_of_it_along(store: InMemoryStore) -> None:
-    await keep(store, *TEAS, *told("I like black tea"))
-    await consolidate(store)
-
-    await ended(store, TEAS[1])
-    assert await texts(store) == []
-
-    await consolidate(store)
-    [known] = (await load_knowledge(store, "ann")).values()
-    assert "oolong" not in known.text
-    assert (known.proofs, known.confidence) == (3, pytest.approx(4 / 6))
 
 
 async def test_what_does_not_speak_of_an_ended_fact_loses_a_proof(store: InMemoryStore) -> None:

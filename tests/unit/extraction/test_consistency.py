@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from react_mem.memory.model.operations import ExistingMemory
-from react_mem.memory.model.origins import Origin
 from tests.support.labels import fact, proposal
 from tests.unit.extraction.judging import Said, judged, only, reasons, unread
 
@@ -21,13 +20,6 @@ def test_a_sentence_that_says_nothing_of_its_clause_makes_it_no_fact(said: str, 
     result = judged(said, proposal([fact(1, sentence)]))
     assert (result.ops, unread(result)) == ((), [said])
     assert reasons(result) == ["its sentence says nothing of its clause"]
-
-
-def test_an_answer_after_the_clause_bears_no_sentence_out_and_one_before_it_does() -> None:
-    behind: Said = [("user", "The kettle whistles again"), ("assistant", "You keep bees, I gather.")]
-    assert judged(behind, proposal([fact(1, "User keeps bees.")])).ops == ()
-    before: Said = [("assistant", "Do you keep bees?"), ("user", "Yes")]
-    assert only(judged(before, proposal([fact(1, "User keeps bees.")]))).origin is Origin.ASSENT
 
 
 @pytest.mark.parametrize(
@@ -83,19 +75,6 @@ def test_a_sentence_made_of_a_quotation_in_the_clause_is_no_fact(said: str, sent
     assert judged(said, proposal([fact(1, sentence)])).ops == ()
 
 
-def test_a_title_in_a_statement_is_no_quotation() -> None:
-    said = 'My favourite film is "The Long Grey Winter"'
-    assert only(judged(said, proposal([fact(1, "User's favourite film is The Long Grey Winter.")]))).text == said
-
-
-def test_a_question_without_a_mark_is_no_fact() -> None:
-    for said, sentence in (
-        ("六十岁学小提琴太晚吗", "用户六十岁学小提琴。"),
-        ("ここで泳いでもいいですか", "ユーザーはここで泳ぐ。"),
-    ):
-        assert judged(said, proposal([fact(1, sentence)])).ops == ()
-
-
 def test_what_calls_the_user_the_user_is_not_theirs() -> None:
     assert judged("the user sold the vineyard", proposal([fact(1, "User sold the vineyard.")])).ops == ()
     assert only(judged("I am a heavy user of oat milk", proposal([fact(1, "User drinks oat milk.")]))).text
@@ -145,23 +124,6 @@ def test_of_several_memories_that_a_message_does_not_name_none_ends() -> None:
     result = judged(said, proposal(labels), [LATHE, DOG])
     assert [one.relation for one in result.ops] == ["unsure", "unsure"]
     assert only(judged(said, proposal(labels[:1]), [LATHE, DOG])).relation == "ends"
-
-
-def test_words_that_name_another_memory_end_that_or_none() -> None:
-    labels = proposal([fact(1, "the wage", "forget", "f1")])
-    result = judged("Please drop what I told you of my wages", labels, ["I sort mail in Derby", "My wages are poor"])
-    assert (result.ops, reasons(result)) == ((), ["the user's words name something else"])
-
-
-def test_what_is_known_is_said_again_in_a_supposing_clause_too() -> None:
-    said = "maybe I told you that the lathe is mine"
-    assert only(judged(said, proposal([fact(1, "User owns a lathe.", "same", "f1")]), [LATHE])).relation == "same"
-    assert judged(said, proposal([fact(1, "User owns a lathe.")])).ops == ()
-
-
-def test_forms_of_a_short_word_are_one() -> None:
-    said = "now and then I row"
-    assert only(judged(said, proposal([fact(1, "User rows.")]))).text == said
 
 
 def test_a_strangers_word_in_the_form_of_a_known_fact_ends_nothing() -> None:

@@ -13,8 +13,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.outline import ASKS_STANDING, INSTRUCTION
-from react_mem.memory.write.extraction.proposal import MAX_TOPIC_WORDS, strict_schema
-from react_mem.memory.write.extraction.structured import StructuredExtractor, create_extractor
+from react_mem.memory.write.extraction.proposal import MAX_TOPIC_WORDS
+from react_mem.memory.write.extraction.structured import create_extractor
 from react_mem.memory.write.turns import Turns
 from tests.support.labels import NOTHING, fact, other, proposal
 from tests.support.scripted_model import ScriptedModel
@@ -98,15 +98,3 @@ def test_the_words_are_bounded(topic: Any) -> None:
     extraction = judged(BEAGLE, answer)
     assert len(only(extraction).topic.split()) <= MAX_TOPIC_WORDS
     assert not extraction.rejected
-
-
-def test_nothing_is_asked_for_unless_it_is_wanted() -> None:
-    def properties(**options: bool) -> Any:
-        return strict_schema([], clauses=1, **options)["properties"]["facts"]["items"]["properties"]
-
-    assert "topic" not in properties()
-    assert "topic" in properties(topics=True)
-    model = ScriptedModel(script=["unused"])
-    assert "`topic`" not in StructuredExtractor([model], {}).instructions
-    asked = StructuredExtractor([model], {}, topics=True).instructions
-    assert asked.index("- `needs`") < asked.index("- `topic`") < asked.index("`profile`")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from react_mem.memory.write.extraction.parting import before_question, divided, without_asking
+from react_mem.memory.write.extraction.parting import divided, without_asking
 from tests.support.labels import fact, proposal
 from tests.unit.extraction.judging import Said, judged
 
@@ -29,19 +29,6 @@ def texts(said: Said | str, *labels: dict[str, Any]) -> list[str]:
 def test_what_is_asked_behind_a_statement_is_no_part_of_it(clause: str, sentence: str, kept: str) -> None:
     assert without_asking(clause, sentence) == kept
     assert texts(clause, fact(1, sentence)) == [kept]
-
-
-@pytest.mark.parametrize(
-    ("clause", "sentence"),
-    [
-        ("I eat meat not at all any more these days", "User eats meat."),
-        ("Ich esse Fleisch überhaupt nicht mehr", "Der Nutzer isst Fleisch."),
-        ("I sing in a choir never give me a solo though", "User sings in a choir."),
-        ("being a southpaw what can I do", "User is left-handed."),
-    ],
-)
-def test_what_may_belong_to_a_statement_stays_with_it(clause: str, sentence: str) -> None:
-    assert without_asking(clause, sentence) == clause
 
 
 def test_a_part_keeps_a_word_that_both_sentences_have_and_a_shortened_one() -> None:
@@ -74,21 +61,6 @@ def test_a_fact_that_begins_in_the_clause_of_another_keeps_its_beginning(
     assert texts(said, *labels) == kept
 
 
-@pytest.mark.parametrize(
-    ("clause", "sentences", "kept"),
-    [
-        (
-            "毎朝5時に起きて犬の散歩してるんだけど最近膝が痛くて走れないいい運動ない？",
-            ["ユーザーは毎朝5時に起きて犬の散歩をしている。", "ユーザーは最近膝が痛くて走れない。"],
-            "毎朝5時に起きて犬の散歩してるんだけど最近膝が痛くて走れない",
-        ),
-        ("¿Debería mudarme a Berlín qué opinas tú?", ["El usuario se muda a Berlín."], ""),
-    ],
-)
-def test_what_is_stated_before_a_question_without_a_mark_between(clause: str, sentences: list[str], kept: str) -> None:
-    assert before_question(clause, sentences) == kept
-
-
 def test_an_answer_that_is_told_from_what_follows_is_kept_as_what_it_says() -> None:
     said: Said = [("assistant", "¿A Nico le gustan los videojuegos?"), ("user", "no pero es fan del Betis")]
     labels = [fact(1, "A Nico no le gustan los videojuegos."), fact(1, "Nico es fan del Betis.")]
@@ -118,22 +90,3 @@ def test_a_number_that_a_fact_spells_is_no_new_one(known: str, said: str, relati
 def test_since_when_a_fact_holds_is_no_number_of_its_own(known: str, said: str, when: str) -> None:
     [operation] = judged(said, proposal([fact(1, said, "same", "f1", when=when)]), [known]).ops
     assert operation.relation == "same"
-
-
-def test_a_number_beside_a_time_stays_one_of_its_own() -> None:
-    said = "Tôi nuôi 3 con mèo từ tháng 3 năm 2021"
-    [operation] = judged(said, proposal([fact(1, said, "same", "f1", when="2021-03..")]), ["Tôi nuôi 2 con mèo"]).ops
-    assert operation.relation == "new"
-
-
-@pytest.mark.parametrize(
-    ("known", "said", "relation"),
-    [
-        ("Tôi ăn chay.", "Tôi chỉ ăn chay thôi.", "same"),
-        ("Tôi ăn chay.", "Mình ăn chay thôi nhé", "same"),
-        ("Tôi ăn chay.", "Tôi thôi ăn chay rồi.", "unsure"),
-    ],
-)
-def test_what_denies_at_the_beginning_says_only_at_the_end(known: str, said: str, relation: str) -> None:
-    [operation] = judged(said, proposal([fact(1, said, "same", "f1")]), [known]).ops
-    assert operation.relation == relation

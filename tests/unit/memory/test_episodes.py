@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,10 +10,9 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.context.found_memory import FoundMemory
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.episodes import hold_episode, hold_summary, merged, same_episode
+from react_mem.memory.merging.episodes import hold_episode, hold_summary, same_episode
 from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
-from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Episode, Level, record_id
 from react_mem.memory.write.turns import Turns
@@ -80,12 +78,6 @@ def test_parts_in_another_script_or_language_are_left_out() -> None:
     assert draft == EpisodeDraft("Đặt vé máy bay đi Huế")
 
 
-def test_dates_are_counted_from_the_message() -> None:
-    draft = EpisodeDraft("Book a flight for 2026-05-12")
-    assert hold_episode(draft, ["Book a flight for tomorrow"], []) is None
-    assert hold_episode(draft, ["Book a flight for tomorrow"], [], [datetime(2026, 5, 11, tzinfo=UTC)]) == draft
-
-
 # Summaries
 
 
@@ -141,34 +133,6 @@ def test_the_same_goal_in_other_words_is_the_same_episode(one: str, other: str) 
 def test_another_goal_is_another_episode(one: str, other: str) -> None:
     assert same_episode(episode(other, "m2"), [episode(one)]) is None
     assert same_episode(episode(one, "m2"), [episode(other)]) is None
-
-
-def test_told_again_it_has_more_sources_the_latest_outcome_and_all_lessons() -> None:
-    begun = "Could you book a flight?"
-    known = episode(
-        "Book a flight",
-        situation=begun,
-        outcome="Nothing free.",
-        lessons=("Search early in the morning.", "Pay by card."),
-    )
-    again = episode(
-        "Booking a flight",
-        "m2",
-        situation="Try once more.",
-        outcome="Booked.",
-        lessons=("Early in the morning, search.",),
-        steps=("searched",),
-        origin=Origin.TOOL,
-    )
-    both = merged(known, again)
-    assert (both.id, both.goal, both.created_at) == (known.id, known.goal, known.created_at)
-    assert both.source_ids == ("m1", "m2")
-    assert both.outcome == "Booked."
-    assert both.situation == "Could you book a flight?"
-    assert both.lessons == ("Pay by card.", "Early in the morning, search.")
-    assert both.steps == ("searched",)
-    assert both.origin is Origin.TOOL
-    assert both.text == "Book a flight Booked. Pay by card. Early in the morning, search."
 
 
 class Tells:
@@ -236,22 +200,3 @@ async def test_what_was_thought_goes_with_an_export_and_with_what_is_forgotten()
     await memory.forget("ann", fact.id)
     [left] = await memory.list_records("ann", [MemoryScope.EPISODIC])
     assert left.payload["thoughts"] == "The shop is open till six."
-
-
-async def test_an_episode_told_again_is_found_however_many_there_are_since() -> None:
-    memory = MemoryFacade(InMemoryStore(), MemoryPolicy())
-
-    async def told(goal: str, outcome: str) -> None:
-        await memory.episodic.record(goal, user_id="ann", session_id="s", agent_id="a", outcome=outcome)
-
-    await told("Book a flight to Hue", "Nothing free.")
-    for number in range(52):
-        await told(f"Read chapter {number} aloud", "Read.")
-    # among the latest, and older than those
-    await told("read chapter 51 aloud!", "Read again.")
-    await told("Booking flight to Hue", "Booked.")
-    found = await memory.list_records("ann", [MemoryScope.EPISODIC])
-    outcomes = {item.payload["goal"]: item.payload["outcome"] for item in found}
-    assert len(found) == 53
-    assert outcomes["Read chapter 51 aloud"] == "Read again."
-    assert outcomes["Book a flight to Hue"] == "Booked."

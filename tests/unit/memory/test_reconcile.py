@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from react_mem.memory.branches import tree as beliefs
 from react_mem.memory.merging.reconcile import doubted, reconcile, retire
-from react_mem.memory.merging.restating import said_again
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, fact_id
@@ -208,42 +207,12 @@ def test_an_end_of_what_was_changed_meanwhile_ends_nothing_else(relation: str) -
     assert current(apply([say("", "m4", relation, OSLO)], known)) == [ROME]
 
 
-def test_a_repetition_of_what_was_changed_meanwhile_is_no_wording_of_what_took_its_place() -> None:
-    known = apply([say(ROME, "m2", "changes", OSLO)], apply([say(OSLO)]))
-    facts = apply([say("Oslo is home.", "m4", "same", OSLO)], known)
-    assert facts[id_of(ROME)].wordings == ()
-    assert facts[id_of(OSLO)].current
-
-
-@pytest.mark.parametrize(
-    ("operation", "believed"),
-    [
-        (say("Oslo is home.", "m5"), [OSLO]),
-        (say("My flat is in Oslo.", "m5", "same", "Oslo is home."), [OSLO]),
-        (say(ROME, "m5", "changes", "Oslo is home."), [ROME]),
-        (say("", "m5", "ends", "Oslo is home."), []),
-    ],
-)
-def test_what_is_a_wording_of_another_fact_by_now_stands_for_it(operation: Operation, believed: list[str]) -> None:
-    kept, other = apply([say(OSLO), say("Oslo is home.", "m2")]).values()
-    whole = said_again(kept, other)
-    gone = retire(other, other.said_at, START, superseded_by=kept.id)
-    facts = apply([operation], {kept.id: whole, other.id: gone})
-    assert current(facts) == believed
-
-
 def test_a_turn_that_is_read_late_overwrites_nothing_newer() -> None:
     facts = apply([say(OSLO, "m1", "changes", ROME)], apply([say(ROME, "m5")]))
     assert current(facts) == [ROME]
     assert facts[id_of(OSLO)].superseded_by == id_of(ROME)
     ended = apply([say("", "m1", "ends", ROME)], apply([say(ROME, "m5")]))
     assert current(ended) == [ROME]
-
-
-def test_what_was_over_when_it_was_said_is_history_from_the_beginning() -> None:
-    fact = apply([say(OSLO, "m3", valid_to=DAYS["m1"])])[id_of(OSLO)]
-    assert (fact.current, fact.retired_at, fact.valid_to) == (False, None, DAYS["m1"])
-    assert apply([say(OSLO, "m3", valid_to=DAYS["m5"])])[id_of(OSLO)].current
 
 
 # ---- unsure
@@ -260,10 +229,8 @@ def test_what_may_contradict_a_fact_is_in_doubt_with_it_both_ways() -> None:
 @pytest.mark.parametrize(
     ("again", "believed"),
     [
-        (say(ROME, "m5"), ROME),
         (say("Rome is home.", "m5", "same", ROME), ROME),
         (say(OSLO, "m5"), OSLO),
-        (say("Oslo is home.", "m5", "same", OSLO), OSLO),
     ],
 )
 def test_what_the_user_says_again_is_settled(again: Operation, believed: str) -> None:
@@ -278,10 +245,8 @@ def test_what_the_user_says_again_is_settled(again: Operation, believed: str) ->
     "again",
     [
         say(ROME, "m5", origin=Origin.ASSENT),
-        say("Rome is home.", "m5", "same", ROME, origin=Origin.TOOL),
         say(ROME, "m5", "unsure", OSLO),
         say(OSLO, "m2"),
-        say(ROME, "m3"),
     ],
 )
 def test_nothing_else_settles_a_doubt(again: Operation) -> None:
@@ -292,13 +257,6 @@ def test_nothing_else_settles_a_doubt(again: Operation) -> None:
 
 
 # ---- needs
-
-
-def test_what_a_fact_needs_may_be_said_behind_it_and_has_to_be_there() -> None:
-    commute = say("My commute is 20 minutes.", needs=(id_of(OSLO), id_of(ROME)))
-    facts = apply([commute, say(OSLO)])
-    assert facts[commute.id].needs == (id_of(OSLO),)
-    assert facts[id_of(OSLO)].needed_by == (commute.id,)
 
 
 def test_what_needed_a_fact_that_has_ended_is_in_doubt_until_the_user_says_that_it_holds() -> None:
@@ -365,25 +323,6 @@ def believed(facts: Facts) -> set[tuple[Any, ...]]:
 def test_a_retry_changes_nothing(operations: list[Operation]) -> None:
     once = apply(operations)
     assert apply(operations, once) == once
-
-
-@example(
-    [
-        say(HUE, "m1", origin=Origin.ASSENT),
-        say(TEA, "m2", "same", HUE),
-        say(OSLO, "m5", "unsure", TEA, needs=(id_of(HUE),)),
-        say("", "m6", "ends", TEA),
-    ]
-)
-@settings(max_examples=40)
-@given(histories())
-def test_each_turn_may_be_read_twice(operations: list[Operation]) -> None:
-    once: Facts = {}
-    twice: Facts = {}
-    for operation in operations:
-        once = apply([operation], once)
-        twice = apply([operation], apply([operation], twice))
-    assert once == twice == apply(operations)
 
 
 @given(independent, st.randoms(use_true_random=False))

@@ -102,16 +102,6 @@ def test_a_branch_that_is_left_takes_it_back_and_one_that_is_followed_again_says
     assert believed(again.values()) == [(HOME, Origin.USER, ("m2",))]
 
 
-def test_what_needs_it_needs_what_the_user_says_now() -> None:
-    bus = Operation("new", "I take the bus.", source_ids=("m2",), needs=(fact_id("user", OSLO),))
-    facts = apply([say(HOME, "m3", "same", OSLO)], apply([say(OSLO, origin=Origin.IMPORT), bus]))
-    assert facts[bus.id].needs == (fact_id("user", HOME),)
-    assert facts[bus.id].doubts == ()
-    over = apply([Operation("ends", "", target_id=fact_id("user", HOME), source_ids=("m4",))], facts)
-    assert not over[fact_id("user", HOME)].current
-    assert over[fact_id("user", HOME)].needed_by == (bus.id,)
-
-
 # --- by the ways in which it is said ----------------------------------------------------------------------------------
 
 

@@ -107,16 +107,6 @@ def test_thinking_is_told_from_what_is_said_in_the_forms_of_the_providers(answer
     assert record.text == whole_text(record.to_value()) == "Hello."
 
 
-def test_both_are_bounded() -> None:
-    [_, answer] = recorded(*asked_and_answered(thought="so " * 9_000 + "done", city="x" * 9_000))
-    assert len(answer.tool_calls[0].arguments) == 2_000
-    assert len(answer.thinking) == 4_000
-    assert answer.thinking.endswith("so done")
-    many = [AIMessage("", id=f"c{n}", tool_calls=[call("look", f"c{n}")]) for n in range(30)]
-    [answer] = recorded(*many, AIMessage("Done.", id="a"))
-    assert [called.id for called in answer.tool_calls] == [f"c{n}" for n in range(10, 30)]
-
-
 @pytest.mark.parametrize("question", ["How warm is it in Huế?", None])
 async def test_an_agent_reads_what_it_thought_itself_and_no_other(question: str | None) -> None:
     store = InMemoryStore()
@@ -195,19 +185,6 @@ BLOCKS: list[str | dict[str, Any]] = [
     call("weather", city="Huế"),
     {"type": "tool_use", "name": "clock", "input": {}, "id": "c2"},
 ]
-
-
-def test_calls_and_thoughts_among_the_blocks_of_an_answer_are_kept_in_their_fields() -> None:
-    [record] = recorded(AIMessage(BLOCKS, id="a"))
-    assert record.content == [{"type": "text", "text": "It is 31 degrees."}]
-    assert [(one.name, one.arguments, one.id) for one in record.tool_calls] == [
-        ("weather", '{"city": "Huế"}', "c1"),
-        ("clock", "{}", "c2"),
-    ]
-    assert record.thinking == SECRET
-    # providers tell a call twice
-    [twice] = recorded(AIMessage(BLOCKS, tool_calls=[call("weather", city="Huế")], id="c"), AIMessage("31.", id="a"))
-    assert [one.id for one in twice.tool_calls] == ["c1", "c2"]
 
 
 @pytest.mark.parametrize("known", [{}, {"tool_calls": [call("weather", city="Huế")]}])

@@ -108,17 +108,6 @@ async def test_what_fails_is_tried_again_later_and_later(queue: WorkQueue, store
     assert (await queue.due(NAMES, 10))[0].work.last_error == "ValueError"
 
 
-async def test_what_has_waited_longest_is_not_hidden_by_what_came_later(
-    queue: WorkQueue, store: InMemoryStore, clock: Clock
-) -> None:
-    # on the first page are those that this store lists first
-    for number in range(50):
-        await put(store, f"u{number}", work(clock() - 1))
-    await put(store, "old", work(clock() - 7200))
-    [first, *_] = await due(queue)
-    assert first == ("old", "1")
-
-
 async def test_forgetting_takes_the_work_along(store: InMemoryStore, clock: Clock) -> None:
     for session in ("1", "2"):
         await put(store, "ann", work(clock(), session))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from react_mem.memory.maintenance.runner import Outcome
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.model.policy import RetentionSettings
-from react_mem.memory.store.priority import Front, is_behind
+from react_mem.memory.store.priority import Front
 from react_mem.memory.work.items import Work, WorkQueue, announce, put_work
 
 Doing = Callable[[str, Work], Awaitable[Outcome]]
@@ -102,22 +101,6 @@ async def test_work_of_this_process_is_begun_when_it_is_due_and_done_once(store:
         await worker.close(5)
 
 
-async def test_what_it_is_told_of_is_begun_without_a_search() -> None:
-    store, runner = Flaky(), Runner()
-    worker = Worker(store, runner, poll_seconds=3600)
-    await enqueue(store, "ann", later(seconds=0))
-    await runner.at_work.wait()
-    assert await worker.drain(5)
-    before = store.searches
-    for session in "234":
-        await enqueue(store, "ann", later(session, seconds=0))
-        await enqueue(store, "bob", later(session))
-        assert await worker.drain(5)
-    assert store.searches == before
-    assert sorted(runner.begun) == [*(("ann", session) for session in "1234"), *(("bob", session) for session in "234")]
-    await worker.close(5)
-
-
 async def test_what_has_changed_since_it_was_told_of_is_begun_as_it_is_now(store: InMemoryStore) -> None:
     runner = Runner()
     worker = Worker(store, runner, poll_seconds=3600)
@@ -129,17 +112,6 @@ async def test_what_has_changed_since_it_was_told_of_is_begun_as_it_is_now(store
     await worker.close(0)
     assert runner.begun == [("bob", "1")]
     assert [value["lease_by"] for value in await items(store, "ann")] == [""]
-
-
-async def test_a_worker_is_woken_by_another_thread(store: InMemoryStore) -> None:
-    runner = Runner()
-    worker = Worker(store, runner, poll_seconds=3600)
-    thread = threading.Thread(target=asyncio.run, args=(enqueue(store, "ann", later(seconds=0)),))
-    thread.start()
-    await runner.at_work.wait()
-    await asyncio.to_thread(thread.join)
-    await worker.close(5)
-    assert runner.begun == [("ann", "1")]
 
 
 async def test_draining_does_not_wait_for_quiet_and_leaves_what_is_for_later(store: InMemoryStore) -> None:
@@ -257,21 +229,3 @@ async def test_nothing_is_begun_while_a_crowd_of_turns_is_served(
     assert begun[:4] == [0, 0, 0, 0]
     assert runner.begun == [("ann", "1")]
     await worker.close(5)
-
-
-async def test_work_is_done_behind_turns(store: InMemoryStore) -> None:
-    seen: list[bool] = []
-
-    class Telling(Runner):
-        async def run(self, store: Any, user_id: str, work: Work) -> Outcome:
-            seen.append(is_behind())
-            return await super().run(store, user_id, work)
-
-    worker = Worker(store, Telling())
-    await enqueue(store, "ann", later("1"))
-    assert await worker.drain(5)
-    await enqueue(store, "ann", later("2", seconds=0))
-    assert await worker.drain(5)
-    await worker.close(5)
-    assert seen == [True, True]
-    assert not is_behind()

@@ -84,15 +84,6 @@ class Talk:
         return [said for entry in self.chain.entries for said in self.below(entry.id)]
 
 
-def test_the_reference_trace_of_newest() -> None:
-    talk = Talk(window="newest")
-    assert talk.say(messages(1, 5)).names == "M1 M2 M3 M4 M5"
-    assert talk.say(messages(6, 6)).names == "M1 M2 M3 L1(4-6)"
-    assert talk.say(messages(7, 8)).names == "M1 M2 M3 L1(4-6) M7 M8"
-    assert talk.say(messages(9, 9)).names == "M1 M2 M3 L1(4-6) L1(7-9)"
-    assert talk.say(messages(10, 12)).names == "M1 M2 M3 L2(4-12)"
-
-
 def test_the_reference_trace_of_newest_up_to_the_master() -> None:
     talk = Talk(window="newest")
     talk.say(messages(1, 30))

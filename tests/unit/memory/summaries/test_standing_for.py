@@ -7,10 +7,8 @@ from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Any
 
-import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.language.standing import states_preference
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import (
     EpisodeDraft,
@@ -71,24 +69,6 @@ async def told(talk: Conversation, summary: Summary) -> tuple[list[str], list[st
     """Return the preferences and the episodes that a summary names, in words."""
     known = await texts(talk, MemoryScope.SEMANTIC, MemoryScope.EPISODIC)
     return [known[id_] for id_ in summary.task_preferences], [known[id_] for id_ in summary.episodes]
-
-
-@pytest.mark.parametrize(
-    ("text", "is_one"),
-    [
-        ("I prefer a cool climate", True),
-        ("I really don't like flying", True),
-        ("I'd like a coffee", False),
-        ("It looks like rain", False),
-        ("Tôi thích khí hậu mát mẻ", True),
-        ("Tôi giải thích cho bạn", False),
-        ("我喜欢凉爽的天气", True),
-        ("涼しい気候が好きです", True),
-        ("東京に住んでいます", False),
-    ],
-)
-def test_a_preference_is_told_in_every_language_with_a_file(text: str, is_one: bool) -> None:
-    assert states_preference(text) is is_one
 
 
 async def test_the_summary_of_an_invocation_names_its_episode_and_what_is_preferred() -> None:
