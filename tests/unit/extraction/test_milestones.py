@@ -11,11 +11,10 @@ from react_mem.memory.context import render_memories
 from react_mem.memory.language.statements import sentences
 from react_mem.memory.llm.answers import Answer
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.model.records import Episode, Level, now
+from react_mem.memory.model.records import Episode, Level
 from react_mem.memory.write import committing as drafts
 from react_mem.memory.write.extraction.checks import check
 from react_mem.memory.write.extraction.proposal import MAX_TITLE
-from react_mem.memory.write.session import Stamp
 from tests.support.labels import NOTHING, proposal
 from tests.unit.extraction.judging import Said, judged, reasons, shown
 
@@ -29,13 +28,13 @@ MILESTONE = {
     "snapshot": "",
     "importance": 0.5,
 }
-STAMP = Stamp("monday", "helper", now())
+WHERE = {"session_id": "monday", "agent_id": "helper"}
 
 
 def record(**changed: Any) -> Episode:
     draft = judged(SAID, proposal(episode={**MILESTONE, **changed})).episode
     assert draft is not None
-    return drafts.episode(draft, ("id-1", "id-2"), STAMP, ("step-1",))
+    return drafts.episode(draft, ("id-1", "id-2"), ("step-1",), **WHERE)
 
 
 def test_a_milestone_is_found_by_its_title_and_outcome_and_shown_as_one() -> None:
@@ -86,13 +85,6 @@ def test_a_snapshot_is_told_in_the_sentences_that_hold() -> None:
     assert len(sentences(record(snapshot="We weighed cities. " * 9).text)) == 5
 
 
-def test_a_snapshot_that_the_model_leaves_out_has_what_else_was_told_of_the_turn() -> None:
-    summary = "The user weighed cities for the shop and has decided; it was noted."
-    draft = judged(SAID, proposal(episode=MILESTONE, summary=summary)).episode
-    assert draft is not None
-    assert draft.snapshot == f"{MILESTONE['outcome']} {summary}"
-
-
 @pytest.mark.parametrize(
     ("sent", "kept"), [(0.9, 0.9), (7, 1.0), (-1, 0.0), ("0.8", 0.8), ("high", 0.5), (float("nan"), 0.5), (None, 0.5)]
 )
@@ -100,24 +92,12 @@ def test_how_much_it_matters_is_kept_within_bounds_and_costs_no_episode(sent: An
     assert record(importance=sent).importance == kept
 
 
-def test_the_situation_is_the_request_that_began_it() -> None:
-    said: Said = [
-        ("user", "Hello again, nice to see you!"),
-        ("user", "Which city suits the shop? Please weigh cities for it.\n> From: Bo\n> Weigh cities for the shop."),
-        ("assistant", "Hue or Da Nang."),
-        ("user", "Yes, we have decided: the shop moves to Hue."),
-    ]
-    draft = judged(said, proposal(episode=MILESTONE)).episode
-    assert draft is not None
-    assert draft.situation == "Which city suits the shop? Please weigh cities for it."
-
-
 def wanted(payload: dict[str, Any], said: Said = SAID) -> Episode | None:
     briefing = shown(said)
     first, *rest = briefing.messages
     briefing = replace(briefing, messages=[replace(first, snapshot=True), *rest])
     draft = check(Answer(payload), briefing).episode
-    return None if draft is None else drafts.episode(draft, ("id-1",), STAMP)
+    return None if draft is None else drafts.episode(draft, ("id-1",), **WHERE)
 
 
 def test_what_the_switching_engine_asks_for_is_a_milestone_whatever_the_model_calls_it() -> None:
