@@ -22,7 +22,6 @@ from react_mem.errors import InvalidInputError
 from react_mem.graphs.chat_summary import build_chat_summary, summarizer_for
 from react_mem.graphs.http import app as routes
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.store.prompt_versions import PromptVersions
 from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
 from react_mem.memory.write.customers import LOOKUP_ENV, load_lookup
 from tests.support.openai_server import OpenAIServer, Reply, Request
@@ -88,7 +87,6 @@ async def client(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-this-test")
     agents: dict[str, dict[str, Any]] = {
         "hasty": {"memory": {"extraction": {"timeout": 0.4}}},
-        "narrow": {"memory": {"context": {"window": 3000, "answer_tokens": 300}}},
         "bare": {"models": {"small": "extractive"}},
         "second": {"models": {"small": "openai:first", "fallback": ["openai:other", "extractive"]}},
         "private": {"memory": {"recall": {"profile": False}}},
@@ -159,41 +157,12 @@ async def test_a_summary_in_the_language_of_the_customer(
     assert all(text in request.text for text in asked.values())
 
 
-async def test_an_answer_that_is_whole_before_it_is_cut_short_counts(
-    client: Client, openai_server: OpenAIServer
-) -> None:
-    openai_server.add(completion(json.dumps(GOOD) + "\n" * 50, USAGE, "length"))
-    answer = (await client.post()).json()
-    assert (answer["sum_history"], answer["usage"]["total_tokens"]) == (GOOD["summary"], 1310)
-    assert "degraded" not in answer
-
-
 async def test_the_summary_that_comes_back_has_the_customer_once(client: Client, openai_server: OpenAIServer) -> None:
     openai_server.add(Reply(json=GOOD), repeat=True)
     history = (await client.post(user_id="ann")).json()["sum_history"]
     again = (await client.post(user_id="ann", previous_summary=history)).json()["sum_history"]
     assert again == history
     assert "0905" not in openai_server.chats()[1].text.partition("<summary_so_far>")[2]
-
-
-async def test_messages_without_room_are_left_out_the_oldest_first_and_counted(
-    client: Client, openai_server: OpenAIServer
-) -> None:
-    openai_server.add(Reply(json=GOOD))
-    recent = [{"role": "user", "content": f"message {n} {'with many words ' * 60}"} for n in range(20)]
-    answer = (await client.post(agent="narrow", recent_messages=recent)).json()
-    [request] = openai_server.chats()
-    assert "message 19 " in request.text
-    assert "message 0 " not in request.text
-    shown = request.text.count("with many words with many words") and sum(
-        f"message {n} " in request.text for n in range(20)
-    )
-    assert answer["degraded"] == [
-        {
-            "part": "messages",
-            "message": f"the {20 - shown} oldest of recent_messages have no room in the model's window",
-        }
-    ]
 
 
 # --- whose ------------------------------------------------------------------------------------------------------------
@@ -258,9 +227,6 @@ import asyncio
 async def known(*, identity, conversation_id):
     return {"name": f"{conversation_id} of {identity}", "address": "1 Lê Lợi,\\n Huế", "gender": None}
 
-async def unknown(*, identity, conversation_id):
-    return None
-
 async def broken(*, identity, conversation_id):
     raise RuntimeError("crm://user:secret@crm is down")
 
@@ -272,12 +238,6 @@ async def wrong(*, identity, conversation_id):
 
 async def rows(*, identity, conversation_id):
     return [{"ho_ten": "Lan", "sdt": 84905123456, "pronoun": "chị", "id": 7}, {"name": "somebody else"}]
-
-async def no_rows(*, identity, conversation_id):
-    return []
-
-async def another_table(*, identity, conversation_id):
-    return {"shoe_size": "secret"}
 
 def blocking(*, identity, conversation_id):
     return None
@@ -301,14 +261,12 @@ def lookups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ("name", "line", "problem"),
     [
         ("known", "[Customer] name: c1 of ann; address: 1 Lê Lợi, Huế", None),
-        ("unknown", ANNS, None),
         ("broken", ANNS, "the customer lookup failed: RuntimeError"),
         ("slow", ANNS, "the customer lookup failed: it took too long"),
         ("wrong", "[Customer] name: x", "returned what is no text (fields: gender, phone); it is left out"),
         ("rows", "[Customer] name: Lan; phone: 84905123456; form of address: chị", None),
         ("blocking", ANNS, "which is not an async function; define it with `async def`"),
         ("by_conversation", ANNS, "which does not take `identity`, the caller"),
-        ("missing", ANNS, "which cannot be imported (AttributeError"),
     ],
 )
 @pytest.mark.usefixtures("lookups")
@@ -536,15 +494,6 @@ async def test_a_previous_summary_that_is_said_again_stands_once(client: Client,
 
 
 # --- prompts, documentation, the graph --------------------------------------------------------------------------------
-
-
-async def test_a_prompt_of_the_deployments_own_is_used(client: Client, openai_server: OpenAIServer) -> None:
-    assert client.store is not None
-    text = "Sum up in {summary_length}, ask in {question_length}."
-    await PromptVersions(client.store).put("chat_summary_first", text)
-    openai_server.add(Reply(json=GOOD))
-    await client.post()
-    assert openai_server.chats()[0].messages[0]["content"] == "Sum up in 600, ask in 2000."
 
 
 async def test_the_graph_does_the_same_and_takes_nothing_from_an_earlier_run_of_its_thread(

@@ -146,7 +146,7 @@ async def test_what_is_due_is_found_without_reading_the_work_of_everybody(memory
     assert [held.user_id for held in await queue.due(["tester"], 10)] == ["ann"]
 
 
-@pytest.mark.parametrize("forgotten", ["user", "session"])
+@pytest.mark.parametrize("forgotten", ["user"])
 async def test_what_is_forgotten_while_it_is_worked_on_leaves_no_work(
     memory_store: MemoryStore, forgotten: str
 ) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from react_mem.memory.language.clauses import cut
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.write.extraction.proposal import MAX_FACTS
 from tests.support.labels import episode, fact, field, other, proposal
 from tests.unit.extraction.judging import Said, judged, only, reasons, unread
 
@@ -161,8 +160,6 @@ def test_an_assent_says_no_more_and_nothing_else_than_it_assents_to(asked: str, 
     [
         ("A film for tonight", "Do you have a projector?", "Nope", "User does not have a projector."),
         ("Schönen Abend", "Habt ihr einen Backofen?", "nee leider nich", "Der Nutzer hat keinen Backofen."),
-        ("Voy a Bariloche", "¿Vas a esquiar?", "sip", "El usuario va a esquiar en Bariloche."),
-        ("周末带孩子出去玩", "孩子会游泳吗？", "还不会呢", "用户的孩子还不会游泳。"),
         ("My dog and I jog", "What's his name?", "Biscuit", "User's dog is called Biscuit."),
         ("Chào bạn", "Bạn có bị say xe không?", "có á", "Người dùng bị say xe."),
     ],
@@ -180,9 +177,7 @@ def test_a_short_answer_is_kept_as_what_it_says_with_nouns_said_before(
     [
         ("Do you own a food processor?", "Nope", "User owns a food processor."),
         ("Do you like nuts?", "Yes", "User does not like nuts."),
-        ("¿Tienes familia en Chile?", "Sí", "El usuario vive en Chile."),
         ("Haben Sie einen Hund?", "ja", "Der Nutzer hat keinen Hund."),
-        ("每天看屏幕超过八小时吗？", "我画漫画的", "用户喜欢看漫画。"),
     ],
 )
 def test_a_short_answer_bears_out_nothing_else(asked: str, reply: str, sentence: str) -> None:
@@ -392,11 +387,6 @@ def test_a_field_is_cleared_by_the_user_and_not_by_a_page() -> None:
 # ---- form
 
 
-def test_more_than_was_asked_for_is_refused() -> None:
-    result = judged("I like tea.", proposal([fact(1)] * (MAX_FACTS + 5)))
-    assert (len(result.ops), len(result.rejected)) == (1, 5)
-
-
 def test_an_episode_and_a_summary_are_bounded() -> None:
     said = "Book a table for me."
     held = judged(
@@ -409,26 +399,6 @@ def test_an_episode_and_a_summary_are_bounded() -> None:
         assert (refused.episode, refused.complete) == (None, False)
     assert not judged(said, proposal(summary="x" * 501)).complete
     assert not judged(said, proposal(summary=["x"])).complete  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("said", "sentences", "texts"),
-    [
-        (
-            "Ich wohne in Kiel und meine Schwester hasst Boote",
-            ("Der Nutzer wohnt in Kiel.", "Die Schwester des Nutzers hasst Boote."),
-            ["Ich wohne in Kiel", "und meine Schwester hasst Boote"],
-        ),
-        (
-            "Bebo té pero nunca bebo café",
-            ("El usuario bebe té.", "El usuario bebe café."),
-            ["Bebo té", "pero nunca bebo café"],
-        ),
-    ],
-)
-def test_two_facts_of_a_clause_have_its_words_between_them(said: str, sentences: Any, texts: list[str]) -> None:
-    result = judged(said, proposal([fact(1, sentence) for sentence in sentences]))
-    assert [operation.text for operation in result.ops] == texts
 
 
 @pytest.mark.parametrize(
@@ -488,12 +458,6 @@ def test_an_empty_value_clears_a_field_only_where_the_words_end_something() -> N
     assert judged("Please forget my location", proposal(profile=[clearing])).profile_changes
     moved_out = proposal([fact(1, rel="ends", target="f1")], profile=[clearing])
     assert judged("Dejé Oslo ayer", moved_out, [OSLO]).profile_changes
-
-
-def test_a_greeting_is_no_fact_and_leaves_no_mark_before_the_next() -> None:
-    labels = [fact([1, 2], "Hi!"), fact([1, 2], "User is Daniel and teaches chemistry in Leeds.")]
-    result = judged("Hi! I'm Daniel and I teach chemistry in Leeds.", proposal(labels))
-    assert [operation.text for operation in result.ops] == ["I'm Daniel and I teach chemistry in Leeds."]
 
 
 def test_an_end_is_dated_by_its_clause() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
@@ -146,12 +145,3 @@ async def test_the_episode_of_a_long_conversation_is_told_from_what_was_summed_u
     # what it was told from goes, and it with that
     await one.memory.forget("ann", next(id_ for id_ in chained if id_ in whole["source_ids"]))
     assert not [e for e in await records(store, MemoryScope.EPISODIC, "episode") if e["level"] == "conversation"]
-
-
-@pytest.mark.parametrize("mode", ["agent", "off"])
-async def test_what_an_earlier_policy_kept_word_for_word_stays(mode: str) -> None:
-    store = InMemoryStore()
-    one = turns(store, Labeller(Says("boat"), episode=DINNER, rest=None), extraction={"mode": mode})
-    await long_conversation(one, 4, {2: "I have a boat."})
-    await end_conversation(one)
-    assert await kept(store) == [("I have a boat.", True)]

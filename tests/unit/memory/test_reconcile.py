@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from react_mem.memory.branches import tree as beliefs
-from react_mem.memory.merging.reconcile import doubted, reconcile, retire
+from react_mem.memory.merging.reconcile import doubted, reconcile
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, fact_id
@@ -84,17 +84,6 @@ def test_whose_a_fact_is_does_not_depend_on_who_said_it_first(higher: Origin, lo
     # nobody else's message keeps up what somebody is said to have said, once theirs is gone
     [gone] = beliefs.believed({last.id: last}, ["m2"], DAYS, START)
     assert not gone.current
-
-
-def test_a_message_that_is_known_and_an_end_make_a_fact_nobody_elses() -> None:
-    stored = apply([say(OSLO, origin=Origin.WEB)])
-    for again in (say("Oslo is home.", "m1", "same", OSLO), say(OSLO, "m1")):
-        assert apply([again], stored)[id_of(OSLO)].origin is Origin.WEB
-    over = retire(stored[id_of(OSLO)], DAYS["m3"], START)
-    [still_over] = apply([say(OSLO, "m2")], {over.id: over}).values()
-    assert (still_over.current, still_over.valid_to, still_over.origin) == (False, DAYS["m3"], Origin.USER)
-    [believed_again] = apply([say(OSLO, "m5")], {over.id: over}).values()
-    assert (believed_again.current, believed_again.valid_to, believed_again.origin) == (True, None, Origin.USER)
 
 
 def test_a_verbatim_fact_that_a_model_has_read_is_verbatim_no_more() -> None:
@@ -176,15 +165,6 @@ def test_only_the_user_changes_ends_corrects_and_forgets(origin: Origin, relatio
         # both stay, and each is in doubt about the other
         assert facts[id_of(ROME)].doubts == (id_of(OSLO),)
         assert facts[id_of(OSLO)].doubts == (id_of(ROME),)
-
-
-@pytest.mark.parametrize("relation", ["changes", "corrects", "ends"])
-def test_what_was_known_and_is_said_again_can_change_in_the_same_message(relation: str) -> None:
-    known = apply([say(OSLO)])
-    told = [say(OSLO, "m2", "same", OSLO), say("" if relation == "ends" else ROME, "m2", relation, OSLO)]
-    facts = apply(told, known)
-    assert current(facts) == ([] if relation == "ends" else [ROME])
-    assert apply(told, facts) == facts
 
 
 @pytest.mark.parametrize("relation", ["changes", "corrects", "unsure"])

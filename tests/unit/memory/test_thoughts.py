@@ -107,7 +107,7 @@ def test_thinking_is_told_from_what_is_said_in_the_forms_of_the_providers(answer
     assert record.text == whole_text(record.to_value()) == "Hello."
 
 
-@pytest.mark.parametrize("question", ["How warm is it in Huế?", None])
+@pytest.mark.parametrize("question", ["How warm is it in Huế?"])
 async def test_an_agent_reads_what_it_thought_itself_and_no_other(question: str | None) -> None:
     store = InMemoryStore()
     one = turns(store, "a")

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.model.records import Summary
@@ -221,27 +220,6 @@ async def test_what_is_forgotten_while_it_is_summed_up_stays_forgotten() -> None
 
     assert (await fold_now(talk, Forgetful())).summarised == 0
     assert [item for item in await store.asearch(("memory", "ann"), limit=100) if item.namespace[2] != "meta"] == []
-
-
-async def test_a_store_that_fails_is_told_and_made_up_for() -> None:
-    class Failing(InMemoryStore):
-        fails = False
-
-        async def abatch(self, ops: Any) -> Any:
-            batch = list(ops)
-            if self.fails and any(isinstance(op, PutOp) and (op.value or {}).get("kind") == "summary" for op in batch):
-                raise OSError("the disk is full")
-            return await super().abatch(batch)
-
-    store = Failing()
-    talk = Conversation(store).shaped(window="oldest")
-    store.fails = True
-    report = await talk.say(*facts(3))
-    assert report.problem == "the conversation could not be summed up: OSError: the disk is full"
-    assert await talk.names() == "M1 M2 M3 M4 M5 M6"
-    store.fails = False
-    await talk.say("I like tea.")
-    assert await talk.names() == "L1(1-3) M4 M5 M6 M7 M8"
 
 
 # Odd things that are said

@@ -129,18 +129,6 @@ async def test_what_was_said_is_fenced_as_data() -> None:
     assert len(shown.splitlines()) == 3
 
 
-async def test_its_tokens_stay_out_of_the_users_stream() -> None:
-    seen: list[list[str]] = []
-
-    class Watched(ScriptedModel):
-        async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
-            seen.append(list(config["tags"]))
-            return await super().ainvoke(input, config, **kwargs)
-
-    await Summariser([Watched(script=[GOOD])]).begin(SummarySettings(), 5).make(SummaryTask("1", said(SAID)))
-    assert "nostream" in seen[0]
-
-
 @pytest.mark.parametrize("count", [3])
 async def test_megabytes_are_shown_as_beginnings_and_ends(count: int) -> None:
     model = summing_model()
@@ -215,17 +203,6 @@ async def test_a_summary_that_fails_is_made_once_more() -> None:
     assert (result.text, result.calls) == (GOOD, 2)
     complaint = str(prompts[0][-1].content)
     assert all(thing in complaint for thing in ("Paris", "Bob", "Hue", "12,500"))
-
-
-async def test_the_better_of_two_is_kept() -> None:
-    first = "An, the user, lives in Hue with two cats. One cat is Bob."
-    kept = "An, the user, lives in Hue with two cats."
-    result = await made(first, "An lives in Rome with Bob and Lea.", check_coherence=True)
-    assert (result.text, result.calls) == (kept, 2)
-    result = await made(first, RuntimeError("boom"), check_coherence=True)
-    assert (result.text, result.calls) == (kept, 2)
-    result = await made("An lives in Rome.", "An lives in Oslo.", check_coherence=True)
-    assert (result.made_by, result.calls) == ("extractive", 2)
 
 
 # Without a model
