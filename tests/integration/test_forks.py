@@ -172,16 +172,6 @@ async def test_a_branch_that_is_continued_is_believed_again(talk: Thread) -> Non
     assert HANOI not in talk.prompt()
 
 
-async def test_what_was_taken_back_and_is_said_elsewhere_has_the_support_of_that(talk: Thread) -> None:
-    await talk.say("My name is Ann.")
-    await talk.say(HUE)
-    await talk.say("I like tea.", at=await talk.before(HUE))
-    await talk.named("2").say(HUE)
-    fact = await talk.fact(HUE)
-    assert fact["current"]
-    assert fact["support"] == len(fact["source_ids"]) == 1
-
-
 async def test_another_answer_takes_the_place_of_the_first(talk: Thread) -> None:
     await talk.say("My name is Ann.")
     await talk.say(HUE)

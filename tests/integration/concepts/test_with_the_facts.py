@@ -127,22 +127,6 @@ async def test_those_who_write_at_once_make_one_concept(url: str, store: MemoryS
     assert found == {"Hà Nội": 2, "Anna": 3}
 
 
-async def test_concepts_are_in_nobodys_way(url: str, store: MemoryStore) -> None:
-    await turn(store, "s1", "I live in Huế", *LIKES)
-    await run(Consolidation(store, "ann", "a"))
-    memory = MemoryFacade(store, POLICY)
-
-    found = await memory.semantic.search("Huế", user_id="ann", top_k=50)
-
-    assert {item.source for item in found} == {"fact", "knowledge"}
-    async with await AsyncConnection.connect(url) as conn:
-        rows = await conn.execute(
-            "SELECT count(*) FROM store_vectors v JOIN store s USING (owner, prefix, key) "
-            "WHERE s.value->>'kind' = 'concept'"
-        )
-        assert await rows.fetchone() == (0,)
-
-
 async def test_forgetting_a_conversation_leaves_nothing_that_only_it_said(url: str, store: MemoryStore) -> None:
     memory = MemoryFacade(store, POLICY)
     await turn(store, "s1", "my friend is Anna", "I live in Hà Nội", *LIKES)

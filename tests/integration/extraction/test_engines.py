@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -213,15 +212,6 @@ async def test_a_refusing_service_is_asked_once(
     assert KEY not in caplog.text
     if isinstance(caught.value, ModelUnavailable):
         assert (caught.value.retryable, caught.value.retry_after) == (retryable, retry_after)
-
-
-async def test_nobody_listening(engine: str) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        extractor = create_extractor(engine, [chat(f"http://127.0.0.1:{unused.getsockname()[1]}/v1")])
-        with pytest.raises(ModelUnavailable) as caught:
-            await extract(extractor)
-    assert caught.value.retryable
 
 
 async def test_the_deadline_holds(extractor: Extractor, openai_server: OpenAIServer) -> None:

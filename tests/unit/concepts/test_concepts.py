@@ -29,9 +29,6 @@ from react_mem.memory.store.transactions import transact
 from tests.support.naming import concepts_named
 from tests.unit.concepts.facts import START, fact
 
-ANNA = fact("My friend is Anna")
-SCHMIDT = fact("I work with Anna Schmidt")
-
 
 async def write_facts(store: InMemoryStore, *facts: Fact, user: str = "ann") -> None:
     async def step() -> tuple[None, list[object]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
@@ -91,6 +90,3 @@ async def test_themes_are_kept_apart_from_names_and_go_with_what_speaks_of_them(
     receipt = await memory.delete_session("ann", "tuesday")
     assert receipt.problems == ()
     assert await kept(memory.store) == {}
-
-
-TEXTS = st.lists(st.sampled_from(["cool climate", "old mill", "Hue", "green tea"]), min_size=1, max_size=3)

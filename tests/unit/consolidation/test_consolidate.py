@@ -184,17 +184,6 @@ async def test_what_the_memories_do_not_bear_out_is_refused(
     assert any(why in reason for reason in report.refused), report.refused
 
 
-async def test_a_model_that_fails_leaves_what_can_be_counted_and_is_asked_again(store: InMemoryStore) -> None:
-    await keep(store, *TEAS, *DAIRY)
-    failed = await consolidate(store, ScriptedModel(script=[ConnectionError("down")]))
-    assert failed.problem
-    assert [one.lower().startswith("i like: ") for one in failed.stored] == [True]
-
-    later = await consolidate(store, model(item()))
-
-    assert WITHOUT_DAIRY in later.stored
-
-
 async def test_what_is_forgotten_while_the_model_thinks_does_not_come_back(store: InMemoryStore) -> None:
     await keep(store, *DAIRY)
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from react_mem.errors import InvalidOutput
@@ -80,6 +80,7 @@ def outcome(said: Any, payload: Any) -> tuple[Briefing, Extraction]:
     return briefing, check(read_answer(json.dumps(payload), FIELDS), briefing)
 
 
+@settings(max_examples=40)
 @given(
     conversations,
     st.lists(facts | json_values, max_size=6),
@@ -128,6 +129,7 @@ def test_nothing_is_believed_that_the_words_do_not_bear_out(
     assert len({change.field for change in result.profile_changes}) == len(result.profile_changes)
 
 
+@settings(max_examples=40)
 @given(conversations, st.lists(facts, max_size=6), st.lists(numbered, max_size=3))
 def test_every_clause_is_covered_or_unread(
     said: list[tuple[str, str]], proposed: list[Any], set_aside: list[list[int]]

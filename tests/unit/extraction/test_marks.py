@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
@@ -13,12 +12,11 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.outline import ASKS_STANDING, INSTRUCTION
-from react_mem.memory.write.extraction.proposal import MAX_TOPIC_WORDS
 from react_mem.memory.write.extraction.structured import create_extractor
 from react_mem.memory.write.turns import Turns
 from tests.support.labels import NOTHING, fact, other, proposal
 from tests.support.scripted_model import ScriptedModel
-from tests.unit.extraction.judging import judged, only
+from tests.unit.extraction.judging import judged
 
 HAIKU = "Answers as haiku are what I want to read here."
 
@@ -90,11 +88,3 @@ async def test_the_words_are_forgotten_with_the_message() -> None:
     await memory.forget_said("ann", "beagle")
     kept = [item.payload for item in await memory.list_records("ann", [MemoryScope.SEMANTIC, MemoryScope.DIALOG])]
     assert not any("dog" in str(value) for value in kept)
-
-
-@pytest.mark.parametrize("topic", ["dog " * 90, 7])
-def test_the_words_are_bounded(topic: Any) -> None:
-    answer = proposal(facts=[{**fact(1, text="User got a beagle called Bo."), "topic": topic}])
-    extraction = judged(BEAGLE, answer)
-    assert len(only(extraction).topic.split()) <= MAX_TOPIC_WORDS
-    assert not extraction.rejected

@@ -85,13 +85,6 @@ def test_a_snapshot_is_told_in_the_sentences_that_hold() -> None:
     assert len(sentences(record(snapshot="We weighed cities. " * 9).text)) == 5
 
 
-@pytest.mark.parametrize(
-    ("sent", "kept"), [(0.9, 0.9), (7, 1.0), (-1, 0.0), ("0.8", 0.8), ("high", 0.5), (float("nan"), 0.5), (None, 0.5)]
-)
-def test_how_much_it_matters_is_kept_within_bounds_and_costs_no_episode(sent: Any, kept: float) -> None:
-    assert record(importance=sent).importance == kept
-
-
 def wanted(payload: dict[str, Any], said: Said = SAID) -> Episode | None:
     briefing = shown(said)
     first, *rest = briefing.messages

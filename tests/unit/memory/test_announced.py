@@ -11,10 +11,7 @@ EN = "I moved to Chicago last year and I hate pizza. My husband is a pilot."
 VI = "Tôi sống ở Cần Thơ. Tôi bị dị ứng với tôm."
 ZH = "我住在重庆。我有两只猫。"
 JA = "私は大阪に住んでいます。猫が二匹います。"
-EN_2 = "I grew up in Oslo and I am allergic to cats. My wife teaches maths."
 VI_2 = "Tôi làm ở Đồng Nai. Con tôi học lớp ba."
-ZH_2 = "我在成都工作。我妈妈是医生。"
-JA_2 = "私は札幌で働いています。母は医者です。"
 DE = "Ich wohne in Bremen. Ich habe zwei Katzen und eine Allergie."
 
 SHOWN = [
@@ -27,13 +24,9 @@ SHOWN = [
     f"帮我回复这封邮件：\n\n{ZH}",
     f"[2025-03-03 10:31] 李雷：{ZH}\n我该怎么回答？",
     f"次の文章を要約してください：\n\n{JA}",
-    f"田中さんが書きました：\n{JA}",
     f"田中：{JA}\n佐藤：私は東京です。\n田中：はい。",
-    f"Fasse diese Mail zusammen:\n{DE}",
     f"Von: Bob\nBetreff: Wohnung\n\n{DE}",
-    f"Here's the job description:\n## About\n{EN_2}\n## Tasks\nI cook.",
     f"tom tat giup toi email nay:\n\n{VI_2}",
-    "Traduce esta reseña:\n\nVivo en Oslo y tengo dos gatos.",
 ]
 """What the user shows is the stranger's; each of these has the stranger's text of its language."""
 
@@ -43,10 +36,8 @@ OWN = [
     "I have three hobbies:\nI swim.\nI paint.\nI bake.",
     "Thông tin của tôi:\nTên: An\nThành phố: Huế",
     "Lịch của tôi:\nThứ hai: Tôi đi bơi.\nThứ ba: Tôi học vẽ.",
-    "我的过敏：\n- 我对花生过敏\n- 我对虾过敏",
     "自己紹介：\n私はフエに住んでいます。",
     "私の状況です：\n私はフエに住んでいます。",
-    "Meine Allergien:\n- Erdnüsse\n- Krabben",
     "I wrote to my boss:\nI am going to quit in May.",
     "Flight: VN123\nDate: 3/3/2025\nSeat: 12A\n\nI need a vegetarian meal.",
     "Sobre mí:\nVivo en Hue.",
@@ -55,22 +46,7 @@ OWN = [
 ]
 """All of each is the user's own."""
 
-STRANGERS = {
-    "Chicago",
-    "pilot",
-    "Cần Thơ",
-    "tôm",
-    "重庆",
-    "两只猫",
-    "大阪",
-    "二匹",
-    "Bremen",
-    "Katzen",
-    "Oslo",
-    "Đồng Nai",
-    "成都",
-    "札幌",
-}
+STRANGERS = ["Chicago", "pilot", "Cần Thơ", "tôm", "重庆", "两只猫", "大阪", "二匹", "Bremen", "Katzen", "Đồng Nai"]
 """Words of the strangers' texts."""
 
 

@@ -117,17 +117,6 @@ async def test_one_run_reads_five_windows_and_the_work_comes_again_until_all_is_
     assert len(model.prompts) == 8
 
 
-async def test_only_open_statements_are_labelled_and_no_window_has_more_than_its_clauses_hold() -> None:
-    store = InMemoryStore()
-    model = Labeller(*(Says(f"boat number {n}.") for n in range(0, 80, 2)), rest=None)
-    one = turns(store, model)
-    await long_conversation(one, 200, {n: f"I own boat number {n}. My boat is blue." for n in range(0, 80, 2)})
-    await end_conversation(one)
-    assert [prompt.count("[1]") for prompt in model.prompts] == [1, 1, 1]
-    assert not any("[" in line and "Thanks" in line for line in model.prompts[0].splitlines())
-    assert sum(not verbatim for _, verbatim in await kept(store)) == 40
-
-
 async def test_the_episode_of_a_long_conversation_is_told_from_what_was_summed_up() -> None:
     store = InMemoryStore()
     model = Labeller(episode=DINNER, rest=None)

@@ -10,7 +10,8 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.context.found_memory import FoundMemory
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.episodes import hold_episode, hold_summary, same_episode
+from react_mem.memory.language.hallucination import Told
+from react_mem.memory.merging.episodes import hold_episode, same_episode
 from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
 from react_mem.memory.model.policy import MemoryPolicy
@@ -40,18 +41,6 @@ def test_an_episode_whose_goal_nobody_had_is_none(goal: str) -> None:
     assert held(goal) is None
 
 
-@pytest.mark.parametrize(
-    ("goal", "said"),
-    [
-        ("预订去顺化的机票", "请帮我预订去顺化的机票"),
-        ("Đặt vé máy bay đi Huế", "Đặt giúp tôi vé máy bay đi Huế nhé"),
-        ("Einen Flug nach Hue buchen", "Kannst du mir einen Flug nach Hue buchen?"),
-    ],
-)
-def test_a_goal_is_borne_out_in_any_language(goal: str, said: str) -> None:
-    assert held(goal, [said], []) == EpisodeDraft(goal)
-
-
 def test_parts_with_invented_names_and_numbers_are_left_out() -> None:
     draft = held(
         steps=("searched for flights", "called the Hilton"),
@@ -71,13 +60,6 @@ def test_lessons_come_from_what_tools_returned_alone() -> None:
     assert held(lessons=("Fly on 12 May.",)) == EpisodeDraft(GOAL)
 
 
-def test_parts_in_another_script_or_language_are_left_out() -> None:
-    assert held(outcome="航班已预订。", lessons=("VN 1541 不能退款",)) == EpisodeDraft(GOAL)
-    said = ["Đặt giúp tôi vé máy bay đi Huế nhé, tôi muốn đi vào ngày mai và về ngay"]
-    draft = held("Đặt vé máy bay đi Huế", said, ["ok"], outcome="The flight was booked and they will travel.")
-    assert draft == EpisodeDraft("Đặt vé máy bay đi Huế")
-
-
 # Summaries
 
 
@@ -90,7 +72,7 @@ def test_parts_in_another_script_or_language_are_left_out() -> None:
     ],
 )
 def test_of_a_summary_stays_what_was_said(summary: str, kept: str | None) -> None:
-    assert hold_summary(summary, SAID) == (summary if kept is None else kept)
+    assert Told(SAID).held(summary) == (summary if kept is None else kept)
 
 
 # Told again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -18,10 +18,6 @@ SECRET = "my salary is 5,000"
 
 def _message(said_at: Any, id_: str = "m1") -> HumanMessage:
     return HumanMessage("hello", id=id_, additional_kwargs={"said_at": said_at})
-
-
-def _ahead(**by: float) -> str:
-    return (datetime.now(UTC) + timedelta(**by)).isoformat()
 
 
 def _recorded(message: BaseMessage) -> datetime:

@@ -143,21 +143,6 @@ async def test_what_is_forgotten_before_it_is_indexed_stays_forgotten() -> None:
     assert await kinds(store) == []
 
 
-async def test_what_is_forgotten_while_it_is_concluded_stays_forgotten() -> None:
-    store, reader = InMemoryStore(), Reader(allergic)
-    one = turns(store, reader)
-    await say(one, "I am allergic to peanuts.")
-    await one.extract()
-    reader.asked.clear()
-    reader.go_on.clear()
-    work = asyncio.create_task(end_conversation(one))
-    await reader.asked.wait()
-    await one.memory.forget_user("ann")
-    reader.go_on.set()
-    await work
-    assert await kinds(store) == []
-
-
 async def test_what_is_said_while_a_conversation_is_concluded_leaves_it_open() -> None:
     store, reader = InMemoryStore(), Reader()
     one = turns(store, reader, extraction={"quiet_after": 0})

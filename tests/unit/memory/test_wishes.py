@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.store.base import Op, PutOp, SearchOp
+from langgraph.store.base import Op, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.owned import everything
@@ -122,23 +121,3 @@ async def test_what_a_conversation_asks_to_forget_is_forgotten_when_it_is_read_a
     left = await told(store)
     assert "green tea" not in left
     assert "boat" in left
-
-
-async def test_a_turn_and_its_end_ask_for_wishes_only_beside_what_they_read_anyway() -> None:
-    class CountingStore(InMemoryStore):
-        batches: list[list[Op]]
-
-        async def abatch(self, ops: Iterable[Op]) -> list[Any]:
-            ops = list(ops)
-            self.batches.append(ops)
-            return await super().abatch(ops)
-
-    store = CountingStore()
-    store.batches = []
-    await say(store, "I drink green tea.", 1)
-    await end_conversation(turns(store, FORGETS, "1"))
-    meta = meta_namespace("ann")
-    searched = [[op for op in ops if isinstance(op, SearchOp)] for ops in store.batches]
-    with_wishes = [ops for ops in searched if any(op.namespace_prefix == meta for op in ops)]
-    assert with_wishes, "what a crash left is looked for"
-    assert not [ops for ops in with_wishes if all(op.namespace_prefix == meta for op in ops)]

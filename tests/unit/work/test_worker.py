@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -18,8 +18,6 @@ from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.store.priority import Front
 from react_mem.memory.work.items import Work, WorkQueue, announce, put_work
-
-Doing = Callable[[str, Work], Awaitable[Outcome]]
 
 
 class Runner:
@@ -99,19 +97,6 @@ async def test_work_of_this_process_is_begun_when_it_is_due_and_done_once(store:
     assert await items(store, "ann") == []
     for worker in workers:
         await worker.close(5)
-
-
-async def test_what_has_changed_since_it_was_told_of_is_begun_as_it_is_now(store: InMemoryStore) -> None:
-    runner = Runner()
-    worker = Worker(store, runner, poll_seconds=3600)
-    await store.abatch([put_work("ann", later(kind="maintain")), put_work("bob", later(seconds=-1, kind="maintain"))])
-    # ann's has been put off since, bob's is due still, and carl's is done
-    for user in ("ann", "carl", "bob"):
-        announce(user, [later(seconds=-2, kind="maintain")])
-    await runner.at_work.wait()
-    await worker.close(0)
-    assert runner.begun == [("bob", "1")]
-    assert [value["lease_by"] for value in await items(store, "ann")] == [""]
 
 
 async def test_draining_does_not_wait_for_quiet_and_leaves_what_is_for_later(store: InMemoryStore) -> None:

@@ -161,12 +161,3 @@ def test_nothing_is_lost_nor_twice_and_the_chain_stays_short(
     assert sum(level == MASTER for level in talk.levels.values()) <= 1
     covered = {id_ for entry in shown(talk.chain, first_turn) for id_ in talk.below(entry.id)}
     assert covered >= {id_ for id_ in said if int(id_[1:]) <= first_turn}
-
-
-def test_what_a_prompt_shows_word_for_word_needs_no_summary() -> None:
-    talk = Talk(window="newest").say(messages(1, 14))
-    assert talk.names == "M1 M2 M3 L2(4-12) M13 M14"
-    assert [talk.name(entry) for entry in shown(talk.chain, 12)] == ["M1", "M2", "M3", "L2(4-12)"]
-    assert [talk.name(entry) for entry in shown(talk.chain, 4)] == ["M1", "M2", "M3", "L2(4-12)"]
-    assert [talk.name(entry) for entry in shown(talk.chain, 3)] == ["M1", "M2", "M3"]
-    assert shown(talk.chain, 0) == []

@@ -19,8 +19,6 @@ from react_mem.memory.model.operations import (
 )
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Summary
-from react_mem.memory.retrieval.graph_reading import MemoryGraph
-from tests.support.linking import assert_whole, links
 from tests.unit.memory.summaries.talking import Conversation
 
 COOL, EARLY, OTHER = "I prefer a cool climate.", "I like trains in the morning.", "I live in Hue."
@@ -94,27 +92,6 @@ async def test_the_summaries_of_a_chain_name_what_comes_from_their_messages_at_e
     master = (await talk.summaries())[-1]
     assert master.level == "master"
     assert COOL in (await told(talk, master))[0]
-
-
-async def test_they_are_linked_both_ways_and_in_words() -> None:
-    talk = talking()
-    await talk.say(COOL)
-    [summary] = await of_invocations(talk)
-    [episode], [preference] = summary.episodes, summary.task_preferences
-    store = talk.memory.store
-    found = {link for link in await links(store) if link[0] == summary.id}
-    assert {(summary.id, "summarization", episode), (summary.id, "summarization", preference)} <= found
-    await assert_whole(store)
-    graph = MemoryGraph(store)
-    for one, other, words in (
-        (summary.id, episode, "tells of episode"),
-        (episode, summary.id, "is told of in summary"),
-        (summary.id, preference, "keeps the preference fact"),
-        (preference, summary.id, "is a preference kept in summary"),
-    ):
-        explained = await graph.explain("ann", one, other)
-        assert explained is not None
-        assert words in explained.words
 
 
 async def test_what_is_forgotten_is_named_no_more() -> None:
