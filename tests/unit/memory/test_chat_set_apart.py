@@ -90,9 +90,3 @@ async def test_a_number_of_it_is_not_given_as_the_customers(text: str, shown: tu
     assert again.sum_history == told
     stolen, _ = await summed_up({"summary": claimed}, previous_summary=made.sum_history)
     assert stolen.sum_history == "Wants kettles. Customer: […]."
-
-
-async def test_the_language_is_that_of_what_they_say() -> None:
-    text = "Em xem giúp chị tin nhắn này:\n我叫王伟，住在北京朝阳区，请马上给我打电话。我要订两个红色水壶。"
-    made, _ = await summed_up({"language": "?"}, user_input=text)
-    assert made.language == "vi"

@@ -1,4 +1,4 @@
-"""Episodes and summaries of a turn: held to what was said and observed; the same one is told once."""
+"""Episodes of a turn: held to what was said and observed; the same one is told once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.context.found_memory import FoundMemory
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.language.hallucination import Told
 from react_mem.memory.merging.episodes import hold_episode, same_episode
 from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
@@ -58,21 +57,6 @@ def test_lessons_come_from_what_tools_returned_alone() -> None:
     assert held(lessons=("Always double-check everything early.",)) == EpisodeDraft(GOAL)
     # what the user says is no observation
     assert held(lessons=("Fly on 12 May.",)) == EpisodeDraft(GOAL)
-
-
-# Summaries
-
-
-@pytest.mark.parametrize(
-    ("summary", "kept"),
-    [
-        ("User booked a flight to Hue. User travels with Minh. It costs 99 dollars.", "User booked a flight to Hue."),
-        ("用户预订了航班。", ""),
-        ("The weather will stay sunny across northern mountains throughout autumn.", ""),
-    ],
-)
-def test_of_a_summary_stays_what_was_said(summary: str, kept: str | None) -> None:
-    assert Told(SAID).held(summary) == (summary if kept is None else kept)
 
 
 # Told again
