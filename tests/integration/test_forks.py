@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
@@ -27,6 +28,7 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.rights.forgetting import forget_said
 from tests.contract.conftest import Graph
 from tests.contract.test_loop import ANN
+from tests.support.labels import Says, labelled, prompt_of
 from tests.support.retiring import retire
 from tests.support.scripted_model import ScriptedModel
 from tests.support.stores import open_any_store
@@ -106,15 +108,22 @@ def agent(
     return build_agent(resolved, store=store, checkpointer=InMemorySaver())
 
 
-@pytest.fixture(params=["in memory", "memory store"])
-async def store(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[BaseStore]:
-    async with open_any_store(request.param, database_server) as opened:
+@pytest.fixture(params=[("react_mem", "memory store"), ("middleware", "in memory")], ids=" in ".join)
+def way(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """The kind of agent, and the store: what forks does not depend on which of them go together."""
+    kind, store = request.param
+    return kind, store
+
+
+@pytest.fixture
+async def store(way: tuple[str, str], database_server: str) -> AsyncIterator[BaseStore]:
+    async with open_any_store(way[1], database_server) as opened:
         yield opened
 
 
-@pytest.fixture(params=["react_mem", "middleware"])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+@pytest.fixture
+def kind(way: tuple[str, str]) -> str:
+    return way[0]
 
 
 @pytest.fixture
@@ -142,13 +151,6 @@ async def test_the_first_message_can_be_edited(talk: Thread) -> None:
     assert await talk.facts(current=False) == [HUE]
 
 
-async def test_a_question_in_the_place_of_a_statement_is_not_answered_with_it(talk: Thread) -> None:
-    await talk.say("My name is Ann.")
-    await talk.say(HUE)
-    await talk.say("Where do I live?", at=await talk.before(HUE))
-    assert HUE not in talk.prompt()
-
-
 async def test_a_state_that_was_updated_at_an_earlier_checkpoint_is_a_fork(talk: Thread) -> None:
     await talk.say("My name is Ann.")
     await talk.say(HUE)
@@ -168,26 +170,6 @@ async def test_a_branch_that_is_continued_is_believed_again(talk: Thread) -> Non
     await talk.named("2").say("Where do I live?")
     assert HUE in talk.prompt()
     assert HANOI not in talk.prompt()
-
-
-async def test_what_is_said_elsewhere_too_stays_with_less_support(talk: Thread) -> None:
-    await talk.named("2").say(HUE)
-    await talk.say("My name is Ann.")
-    await talk.say(HUE)
-    await talk.say("I like tea.", at=await talk.before(HUE))
-    fact = await talk.fact(HUE)
-    assert fact["current"]
-    assert fact["support"] == len(fact["source_ids"]) == 1
-
-
-async def test_what_was_taken_back_and_is_said_elsewhere_has_the_support_of_that(talk: Thread) -> None:
-    await talk.say("My name is Ann.")
-    await talk.say(HUE)
-    await talk.say("I like tea.", at=await talk.before(HUE))
-    await talk.named("2").say(HUE)
-    fact = await talk.fact(HUE)
-    assert fact["current"]
-    assert fact["support"] == len(fact["source_ids"]) == 1
 
 
 async def test_another_answer_takes_the_place_of_the_first(talk: Thread) -> None:
@@ -214,16 +196,6 @@ async def test_trimming_the_thread_retracts_nothing(talk: Thread) -> None:
     await talk.say("I own a boat.")
     assert await talk.facts() == ["I have a cat.", "I like tea.", HUE, "I own a boat."]
     assert await talk.facts(current=False) == []
-
-
-async def test_after_trimming_a_fork_is_still_told(talk: Thread) -> None:
-    await talk.say("My name is Ann.")
-    await talk.say("I like tea.")
-    messages = (await talk.graph.aget_state(talk.config)).values["messages"]
-    await talk.graph.aupdate_state(talk.config, {"messages": [RemoveMessage(str(m.id)) for m in messages[:2]]})
-    await talk.say(HUE)
-    await talk.say(HANOI, at=await talk.before(HUE))
-    assert await talk.facts() == ["I like tea.", HANOI, "My name is Ann."]
 
 
 async def test_a_thread_that_begins_anew_under_the_same_id_retracts_nothing(kind: str, store: BaseStore) -> None:
@@ -276,14 +248,6 @@ async def test_forgetting_the_conversation_forgets_its_branches(talk: Thread) ->
     assert await talk.store.asearch(("memory", "ann"), limit=1000) == []
 
 
-async def test_forgetting_the_user_forgets_the_branches(talk: Thread) -> None:
-    await talk.say("My name is Ann.")
-    await talk.say(HUE)
-    await talk.say(HANOI, at=await talk.before(HUE))
-    await MemoryFacade(talk.store).forget_user("ann")
-    assert await talk.store.asearch(("memory", "ann"), limit=1000) == []
-
-
 async def test_what_is_forgotten_is_forgotten_on_the_branch_that_was_left_too(talk: Thread) -> None:
     await talk.say("My name is Ann.")
     old = await talk.say(HUE)
@@ -307,3 +271,94 @@ async def test_what_was_ended_on_a_branch_that_was_left_is_believed_again(talk: 
     assert "I have a cat." not in await talk.facts()
     await talk.say("I own a boat.", at=old)
     assert "I have a cat." in await talk.facts()
+
+
+# What a model labels on a branch holds on that branch: changes, ends, other words, dependence, doubt.
+
+MOVED, LEFT, HOME = "I moved to Hanoi last week.", "I no longer live in Hue.", "My home is in Hue."
+BUS, PERHAPS = "I take the early bus to work.", "These days I sleep in Hanoi."
+TEA = "I like green tea."
+
+LABELS = (
+    Says(HUE),
+    Says(TEA),
+    Says(MOVED, "changes", HUE),
+    Says(LEFT, "ends", HUE),
+    Says(HOME, "same", HUE),
+    Says(BUS, needs=[HUE]),
+    Says(PERHAPS, "unsure", HUE),
+)
+
+
+def label(messages: list[BaseMessage]) -> AIMessage:
+    return AIMessage(json.dumps(labelled(prompt_of(messages), *LABELS)))
+
+
+@pytest.fixture
+def read_talk(kind: str, store: BaseStore) -> Thread:
+    model = ScriptedModel(script=[f"noted {number}" for number in range(40)])
+    small = ScriptedModel(script=[label])
+    return Thread(agent(kind, store, model, small, summaries={"enabled": False}), model, store)
+
+
+@pytest.mark.parametrize(("ending", "after"), [(MOVED, [MOVED]), (LEFT, [])])
+async def test_an_end_holds_on_its_branch_only(ending: str, after: list[str], read_talk: Thread) -> None:
+    await read_talk.say(HUE)
+    ended = await read_talk.say(ending)
+    assert await read_talk.facts() == after
+    await read_talk.say(TEA, at=await read_talk.before(ending))
+    assert await read_talk.facts() == sorted([TEA, HUE])
+    await read_talk.say("Where do I live?", at=ended)
+    assert await read_talk.facts() == after
+    assert HUE in await read_talk.facts(current=False)
+
+
+async def test_a_fact_that_is_said_in_other_words_only_is_put_in_those(read_talk: Thread) -> None:
+    await read_talk.say(HUE)
+    there = read_talk.named("2")
+    await there.say(HOME)
+    assert await read_talk.facts() == [HUE]
+    # the first conversation takes it back, the second does not
+    old = (await read_talk.graph.aget_state(read_talk.config)).config
+    await read_talk.say(TEA, at=await read_talk.before(HUE))
+    assert await read_talk.facts() == sorted([TEA, HOME])
+    # and to say it again in those words says nothing new
+    await read_talk.named("3").say(HOME)
+    assert await read_talk.facts() == sorted([TEA, HOME])
+    assert (await read_talk.fact(HOME))["support"] == 2
+    await read_talk.say("Where do I live?", at=old)
+    assert [text for text in await read_talk.facts() if text in (HUE, HOME)] == [HOME]
+    assert (await read_talk.fact(HOME))["support"] == 3
+
+
+async def test_what_depends_on_what_changed_is_in_doubt_on_that_branch_only(read_talk: Thread) -> None:
+    await read_talk.say(HUE)
+    await read_talk.say(BUS)
+    moved = await read_talk.say(MOVED)
+    asking = read_talk.named("2")
+    await asking.say("Which early bus do I take?")
+    assert "(in doubt" in read_talk.prompt()
+    await read_talk.say(TEA, at=await read_talk.before(MOVED))
+    assert await read_talk.facts() == sorted([TEA, HUE, BUS])
+    await asking.say("And which early bus is it now?")
+    assert BUS in read_talk.prompt()
+    assert "(in doubt" not in read_talk.prompt()
+    await read_talk.say("Where do I live?", at=moved)
+    await asking.say("Which early bus then?")
+    assert "(in doubt" in read_talk.prompt()
+
+
+async def test_a_doubt_holds_on_its_branch_only(read_talk: Thread) -> None:
+    await read_talk.say(HUE)
+    perhaps = await read_talk.say(PERHAPS)
+    asking = read_talk.named("2")
+    await asking.say("Do I live in Hue?")
+    assert await read_talk.facts() == sorted([HUE, PERHAPS])
+    assert "(in doubt" in read_talk.prompt()
+    await read_talk.say(TEA, at=await read_talk.before(PERHAPS))
+    await asking.say("So do I live in Hue?")
+    assert HUE in read_talk.prompt()
+    assert "(in doubt" not in read_talk.prompt()
+    await read_talk.say("Where do I live?", at=perhaps)
+    await asking.say("And now, do I live in Hue?")
+    assert "(in doubt" in read_talk.prompt()

@@ -19,10 +19,10 @@ from react_mem.memory.model.operations import Extraction, Operation, TranscriptM
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.following import BranchesOf
 from react_mem.memory.write.turns import Turns
-from tests.integration.test_forks import HANOI, HUE, Thread, agent, kind, store
+from tests.integration.test_forks import HANOI, HUE, Thread, agent, kind, store, way
 from tests.support.scripted_model import ScriptedModel
 
-__all__ = ["kind", "store"]
+__all__ = ["kind", "store", "way"]
 
 
 class Stopped(Thread):
@@ -115,16 +115,6 @@ async def test_what_was_stopped_and_stays_in_the_thread_is_believed(talk: Stoppe
     await talk.say("I like tea.")
     await talk.say("I have a cat.", at=await talk.before("I like tea."))
     assert await talk.facts() == ["I have a cat.", HUE, "My name is Ann."]
-
-
-async def test_a_stopped_turn_that_is_gone_on_with_comes_back(talk: Stopped) -> None:
-    await talk.say("My name is Ann.")
-    await talk.stop(HUE)
-    old = (await talk.graph.aget_state(talk.config)).config
-    await talk.say(HANOI, at=await talk.before(HUE))
-    await talk.say("I like tea.", at=old)
-    assert await talk.facts() == ["I like tea.", HUE, "My name is Ann."]
-    assert await talk.facts(current=False) == [HANOI]
 
 
 async def test_a_thread_that_is_emptied_after_a_stopped_turn_retracts_nothing(talk: Stopped) -> None:

@@ -35,8 +35,19 @@ from react_mem.memory.llm.budget import ASSUMED_WINDOW
 from react_mem.memory.llm.causes import checked
 from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.maintenance.worker import AgentWork
-from react_mem.memory.merging.foreign import by_other_agents, from_tool, is_delegated, running_tool
-from react_mem.memory.merging.transcript import SOURCE, by_other, identified, is_kept_out, is_said, is_users, kept_out
+from react_mem.memory.merging.transcript import (
+    SOURCE,
+    by_other,
+    by_other_agents,
+    from_tool,
+    identified,
+    is_delegated,
+    is_kept_out,
+    is_said,
+    is_users,
+    kept_out,
+    running_tool,
+)
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.lifecycle import AgentMemory, Operation, TurnMemory

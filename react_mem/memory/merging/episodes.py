@@ -50,17 +50,6 @@ def hold_episode(
     )
 
 
-def hold_summary(text: str, said: Sequence[str], at: Iterable[datetime] = ()) -> str:
-    """Return the supported sentences of a summary: names, numbers and words from the sources; perhaps none.
-
-    The sources are messages and tool results; `at` has their times.
-
-    >>> hold_summary("User moved to Hue. User paid 90 dollars.", ["I have moved to Hue"])
-    'User moved to Hue.'
-    """
-    return Told(said, at).held(text)
-
-
 def same_episode(new: Episode, known: Iterable[Episode]) -> Episode | None:
     """Return the stored episode with the same goal as a new one, perhaps in other words; None if there is none."""
     return next((one for one in known if one.id == new.id or _is_same(one, new)), None)

@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore, Item, PutOp
 from react_mem.memory.branches.tree import forgotten_branches, part_of
 from react_mem.memory.graph.links import fall
 from react_mem.memory.merging.concepts.concept_store import concepts_without
-from react_mem.memory.merging.restating import says_again
+from react_mem.memory.merging.reconcile import says_again
 from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import named_session
 from react_mem.memory.model.kinds import CONCEPT, FACT, KINDS, MESSAGE, PROFILE, kind_of

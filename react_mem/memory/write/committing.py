@@ -13,22 +13,20 @@ from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.standing import only_instructs, standing_in
 from react_mem.memory.language.statements import may_state, statements_in
 from react_mem.memory.merging.facts import fact_changes, load_facts
-from react_mem.memory.merging.reconcile import known_as, reconcile, stated
-from react_mem.memory.merging.restating import said_again, ways
+from react_mem.memory.merging.reconcile import known_as, reconcile, said_again, stated, ways
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, PENDING
 from react_mem.memory.model.operations import EpisodeDraft, Extraction, Operation, Unread
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import ProfileValue
 from react_mem.memory.model.receipt import Change, delete, put
-from react_mem.memory.model.records import Episode, Fact, Level, Message, fact_id
+from react_mem.memory.model.records import Episode, Fact, Level, Message, fact_id, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.episodic import completed
 from react_mem.memory.write.chain import preferences_among
 from react_mem.memory.write.session import (
     ClaimedTurns,
     Session,
-    Stamp,
     TurnReport,
     freed,
     grant_wishes,
@@ -43,11 +41,11 @@ MAX_VERBATIM = 100
 """Most statements of one message stored separately; the rest of a pasted document stays in its message."""
 
 
-def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
+def verbatim_facts(messages: Sequence[Message], agent_id: str) -> list[Fact]:
     """Return the user's statements as verbatim facts, each once with all its messages."""
     own = [message for message in messages if message.role == "user"]
     said = [(m, text) for m in own for text in own_statements_in(whole_text(vars(m)), told=m.session_id == REMEMBERED)]
-    return _verbatim(said, stamp)
+    return _verbatim(said, agent_id)
 
 
 def own_statements_in(text: str, *, told: bool = False) -> list[str]:
@@ -55,7 +53,7 @@ def own_statements_in(text: str, *, told: bool = False) -> list[str]:
     return [one for one in statements_in(text, MAX_VERBATIM, told=told) if not only_instructs(one)]
 
 
-def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
+def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], agent_id: str) -> list[Fact]:
     """Return clauses without a label that may state something, as verbatim facts; `MAX_VERBATIM` a message."""
     known = {message.id: message for message in messages}
     kept: dict[str, set[str]] = {id_: set() for id_ in known}
@@ -68,20 +66,21 @@ def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: S
         if may_state(one.text):
             different.add(normalise(one.text))
             said.append((known[one.source_id], one.text))
-    return _verbatim(said, stamp)
+    return _verbatim(said, agent_id)
 
 
-def _verbatim(said: Iterable[tuple[Message, str]], stamp: Stamp) -> list[Fact]:
+def _verbatim(said: Iterable[tuple[Message, str]], agent_id: str) -> list[Fact]:
     facts: dict[str, Fact] = {}
+    at = now()
     for message, text in said:
         new = Fact(
             id=fact_id("user", text),
             text=text,
             verbatim=True,
-            created_at=stamp.at,
+            created_at=at,
             said_at=message.created_at,
             session_id=message.session_id,
-            agent_id=stamp.agent_id,
+            agent_id=agent_id,
             source_ids=(message.id,),
             origin=message.origin,
         )
@@ -124,7 +123,7 @@ def settle_verbatim(
     return list(changed.values()), gone
 
 
-def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_steps: tuple[str, ...] = ()) -> Episode:
+def episode(draft: EpisodeDraft, sources: Sequence[str], linked_steps: Sequence[str] = (), **where: str) -> Episode:
     """Return a draft as a record; the same turn gives the same episode."""
     data = {
         "level": Level.MILESTONE if draft.milestone else Level.TASK,
@@ -135,12 +134,11 @@ def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_
         "lessons": draft.lessons,
         "milestone_title": draft.milestone,
         "importance": draft.importance,
-        "linked_steps": linked_steps,
+        "linked_steps": tuple(linked_steps),
         "origin": draft.origin,
-        "created_at": stamp.at,
-        "session_id": stamp.session_id,
-        "agent_id": stamp.agent_id,
-        "source_ids": sources,
+        "created_at": now(),
+        "source_ids": tuple(sources),
+        **where,
     }
     return Episode.model_validate(completed(data, draft.snapshot))
 
@@ -188,11 +186,11 @@ async def commit(
 ) -> TurnReport:
     """Write an extraction and delete the notes of its turns, in one batch; `shown` and `related` were in the prompt."""
     session = claim.session
-    user_id, stamp = session.user_id, session.stamp()
+    user_id, at = session.user_id, now()
     # what is drawn from a message before the turn was said then, and not now
     said = {message.id: message for message in shown}
     read = {message.id for message in messages} if session.memory.policy.extracts else set[str]()
-    unread = await asyncio.to_thread(unread_facts, extraction.unread, messages, stamp)
+    unread = await asyncio.to_thread(unread_facts, extraction.unread, messages, session.agent_id)
     more = await _more_said(unread, messages)
     # what is put in these words, beside its own, is said again
     words = {normalise(text) for text in (*(fact.text for fact in unread), *(op.text for op in extraction.ops))}
@@ -202,11 +200,11 @@ async def commit(
     async def step(mine: Sequence[PendingTurn]) -> tuple[TurnReport, list[Change]]:
         stored = await load_facts(session.memory.store, user_id, extraction.ops, spoken, verbatim_in=session.session_id)
         facts, kept, changes = await settled(
-            session, extraction.ops, stored, said, unread=unread, beside=stored.values(), read=read, at=stamp.at
+            session, extraction.ops, stored, said, unread=unread, beside=stored.values(), read=read, at=at
         )
-        changes += await _told(session, extraction, mine, messages, stamp, [*facts, *kept])
+        changes += await _told(session, extraction, mine, messages, at, [*facts, *kept])
         changes += await marked(session, extraction, facts)
-        learnt, refused = await _profile(session, extraction, stamp, said)
+        learnt, refused = await _profile(session, extraction, at, said)
         changes += [*learnt, *wished, *(delete(user_id, PENDING, turn.id) for turn in mine)]
         whole = {fact.id: fact for fact in (*facts, *kept)}.values()
         # what was said or ended, rather than only touched by another fact
@@ -245,9 +243,7 @@ async def settled(
         read: The ids of the messages that were read.
         concludes: True at the end of a conversation: remaining verbatim facts are not looked at again.
     """
-    facts = await asyncio.to_thread(
-        reconcile, operations, stored, at=at, session_id=session.session_id, agent_id=session.agent_id, said=said
-    )
+    facts = await asyncio.to_thread(reconcile, operations, stored, at=at, **session.where, said=said)
     known = {fact.id: fact for fact in (*beside, *facts)}
     kept, gone = await asyncio.to_thread(settle_verbatim, unread, known.values(), read)
     if concludes:
@@ -266,7 +262,7 @@ async def _told(
     extraction: Extraction,
     mine: Sequence[PendingTurn],
     messages: Sequence[Message],
-    stamp: Stamp,
+    at: datetime,
     facts: Sequence[Fact],
 ) -> list[Change]:
     changes: list[Change] = []
@@ -276,19 +272,18 @@ async def _told(
         # a task that has been forgotten meanwhile is not linked to
         linked = dict.fromkeys(step for turn in mine for step in turn.task_steps)
         there = await session.memory.records(session.user_id, MemoryScope.STATE, linked) if linked else {}
-        steps = tuple(id_ for id_ in linked if id_ in there)
-        made = episode(extraction.episode, sources, stamp, steps)
+        steps = [id_ for id_ in linked if id_ in there]
+        made = episode(extraction.episode, sources, steps, **session.where)
         told = await session.memory.episodic.told_before(session.user_id, made)
         changes.append(put(session.user_id, told))
         episodes.append(told.id)
     if extraction.summary:
         summary = session.memory.dialog.summary(
             extraction.summary,
-            session_id=session.session_id,
-            agent_id=session.agent_id,
+            **session.where,
             source_ids=sources,
             origins=[message.origin for message in messages],
-            at=stamp.at,
+            at=at,
             episodes=episodes,
             task_preferences=preferences_among(fact for fact in facts if not set(sources).isdisjoint(fact.source_ids)),
         )
@@ -318,7 +313,7 @@ async def kept_at_once(
     Without a failure no model has been asked: such statements are queued once there is one (see `offer_unread`). After
     one the turns wait for the model. `known` has facts looked up already, None for a missing one.
     """
-    verbatim = await asyncio.to_thread(verbatim_facts, messages, session.stamp())
+    verbatim = await asyncio.to_thread(verbatim_facts, messages, session.agent_id)
     found = {id_: fact for id_, fact in known.items() if fact is not None}
     # what has taken a fact in says it now
     sought = [f.id for f in verbatim if f.id not in known or (f.id in found and found[f.id].superseded_by)]
@@ -344,7 +339,7 @@ async def kept_at_once(
 
 
 async def _profile(
-    session: Session, extraction: Extraction, stamp: Stamp, said: Mapping[str, Message]
+    session: Session, extraction: Extraction, at: datetime, said: Mapping[str, Message]
 ) -> tuple[list[Change], list[str]]:
     if not extraction.profile_changes:
         return [], []
@@ -352,7 +347,7 @@ async def _profile(
         change.field: ProfileValue(
             value=change.value,
             source_ids=change.source_ids,
-            updated_at=max((said[id_].created_at for id_ in change.source_ids if id_ in said), default=stamp.at),
+            updated_at=max((said[id_].created_at for id_ in change.source_ids if id_ in said), default=at),
         )
         for change in extraction.profile_changes
     }

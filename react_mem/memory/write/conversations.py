@@ -153,8 +153,7 @@ async def _promoted(
     """Return the facts that replace verbatim statements, true if any is to be forgotten, and the writes."""
     if not turns.memory.policy.extracts:
         return [], False, []
-    stamp = turns.stamp()
-    unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, window.messages, stamp)
+    unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, window.messages, turns.agent_id)
     stored = await load_facts(turns.memory.store, turns.user_id, extraction.ops, verbatim_in=turns.session_id)
     read = set(window.read)
     verbatim = [fact for fact in stored.values() if fact.verbatim and read & set(fact.source_ids)]
@@ -164,7 +163,7 @@ async def _promoted(
     # what was kept word for word, and has now been read in its conversation
     still = drafts.parts_of(unread, verbatim)
     facts, _, changes = await settled(
-        turns, operations, stored, said, unread=still, beside=verbatim, read=open_, at=stamp.at, concludes=True
+        turns, operations, stored, said, unread=still, beside=verbatim, read=open_, at=now(), concludes=True
     )
     wished = wish_changes(turns.user_id, turns.agent_id, operations, said)
     return facts, bool(wished), [*changes, *wished]
@@ -175,7 +174,7 @@ async def _episode(turns: Turns, window: _Stretch, extraction: Extraction) -> li
     if extraction.episode is None or not turns.memory.policy.recall.episodic:
         return []
     sources = (*(entry.id for entry in window.before), *(message.id for message in window.messages))
-    made = drafts.episode(replace(extraction.episode, milestone=""), sources, turns.stamp())
+    made = drafts.episode(replace(extraction.episode, milestone=""), sources, **turns.where)
     # one a conversation: concluded again, with what was said since, it replaces what was recorded
     id_ = EPISODE.id(str(Level.CONVERSATION), turns.session_id)
     return [

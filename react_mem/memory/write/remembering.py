@@ -20,8 +20,7 @@ from react_mem.memory.index.recall import is_over
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.standing import standing_in
 from react_mem.memory.merging.facts import fact_changes, load_facts
-from react_mem.memory.merging.reconcile import reconcile, stated, to_fact
-from react_mem.memory.merging.restating import ways
+from react_mem.memory.merging.reconcile import reconcile, stated, to_fact, ways
 from react_mem.memory.merging.transcript import to_records
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE

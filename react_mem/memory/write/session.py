@@ -13,7 +13,6 @@ from react_mem.errors import ExtractionError, LegalHoldError, ModelUnavailable
 from react_mem.memory import telemetry
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import cause_of, scrub
-from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, FACT, MESSAGE, PENDING
 from react_mem.memory.model.namespaces import meta_namespace
@@ -32,15 +31,6 @@ from react_mem.memory.write.following import BranchesOf
 
 
 @dataclass(frozen=True)
-class Stamp:
-    """Fields shared by records written together: conversation, agent and time."""
-
-    session_id: str
-    agent_id: str
-    at: datetime
-
-
-@dataclass(frozen=True)
 class TurnReport:
     """Report of an extraction: texts new in memory or no longer believed, model calls, and turns that still wait.
 
@@ -48,7 +38,6 @@ class TurnReport:
         problem: Notice of a problem to the user; else empty.
         emptied: True if nothing of the conversation waits for the agent any more.
         unfinished: True if a conversation is to be continued at once: one run concludes only so much of it.
-        chain: The conversation's chain after one extraction, if known.
     """
 
     stored: list[str] = field(default_factory=list)
@@ -59,7 +48,6 @@ class TurnReport:
     summarised: int = 0
     emptied: bool = False
     unfinished: bool = False
-    chain: ContextChain | None = field(default=None, compare=False, repr=False)
 
     def __add__(self, other: TurnReport) -> TurnReport:
         return TurnReport(
@@ -91,9 +79,10 @@ class Session:
         """The branches of the conversation."""
         return BranchesOf(self.memory.store, self.user_id, self.session_id)
 
-    def stamp(self) -> Stamp:
-        """Return the shared fields of records written now."""
-        return Stamp(self.session_id, self.agent_id, now())
+    @property
+    def where(self) -> dict[str, str]:
+        """The fields of a record that say where it was said."""
+        return {"session_id": self.session_id, "agent_id": self.agent_id}
 
     def conversation(self, *, ended: bool) -> Conversation:
         """Return the record of this conversation as of now."""
@@ -104,8 +93,7 @@ class Session:
             created_at=at,
             last_said_at=at,
             ended=ended,
-            session_id=self.session_id,
-            agent_id=self.agent_id,
+            **self.where,
         )
 
     async def messages(self, ids: Collection[str]) -> list[Message]:

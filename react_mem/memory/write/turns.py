@@ -33,7 +33,6 @@ from react_mem.memory.merging.transcript import (
     to_records,
     vouched,
 )
-from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
@@ -100,7 +99,7 @@ class TurnToStore:
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), first)
         start = min(first, asked)
-        records = to_records(thread[start:], first=start, session_id=session.session_id, agent_id=session.agent_id)
+        records = to_records(thread[start:], first=start, **session.where)
         if session.elsewhere:
             records = [record.model_copy(update={"elsewhere": True}) for record in records]
         # no answer is trusted more than what it was made of
@@ -187,8 +186,7 @@ class TurnToStore:
             id=PENDING.id(*ids),
             text=" ".join(record.text for record in records if record.role == "user")[:_MAX_NOTE],
             steps=tuple(map(_in_words, self.steps[-_MAX_STEPS:])),
-            session_id=session.session_id,
-            agent_id=session.agent_id,
+            **session.where,
             source_ids=tuple(ids),
             task_steps=self.task_steps,
             context_ids=tuple(reversed(before)),
@@ -197,8 +195,7 @@ class TurnToStore:
         )
         # one note a turn: that of the question, or of what was answered so far, is part of this one
         asking = sum(record.turn <= self.asked for record in records)
-        where = {"session_id": session.session_id, "agent_id": session.agent_id}
-        turn_id = message_record_id(session.session_id, self.thread[self.asked])
+        turn = {"turn_id": message_record_id(session.session_id, self.thread[self.asked]), "task_type": self.task_type}
         changes = [
             *(put_work(user_id, work) for work in works),
             # found by their words from now on: to embed a long answer takes up to a second, which nobody is to wait for
@@ -206,7 +203,7 @@ class TurnToStore:
             put(user_id, note),
             *marks,
             *(delete(user_id, PENDING, PENDING.id(*ids[:end])) for end in range(asking, len(ids))),
-            *session.memory.experience.logged(user_id, self.steps, **where, turn_id=turn_id, task_type=self.task_type),
+            *session.memory.experience.logged(user_id, self.steps, **session.where, **turn),
             put(user_id, session.conversation(ended=False)),
             *speaker_changes(session.memory.store, user_id, new),
         ]
@@ -293,11 +290,10 @@ class Turns(Session):
         if self.extractor is not None and self.memory.policy.extracts:
             await offer_unread(self)
         conversations = {self.session_id: self}
-        chains: dict[str, ContextChain | None] = {}
         at_once = self.extractor is None and self.memory.policy.extracts
         if at_once and (kept := await draw_at_once(self)) is not None:
             self._count(kept)
-            return kept + await self._sum_up(kept.chain)
+            return kept + await self._sum_up()
         for _ in range(_MAX_CALLS):
             claimed = await claim(self, worker)
             due = claimed.due
@@ -312,13 +308,12 @@ class Turns(Session):
                 report = await draw(ClaimedTurns(turns, due, worker))
                 measured.set(calls=report.calls, stored=len(report.stored), waiting=report.waiting)
             self._count(report)
-            chains[turns.session_id] = report.chain
             total += replace(report, emptied=claimed.alone and not report.waiting)
             # where the model fails now, it would with the next ones
             if report.waiting or not claimed.more:
                 break
         for turns in conversations.values():
-            total += await turns._sum_up(chains.get(turns.session_id))
+            total += await turns._sum_up()
         if ungranted is not None:
             raise ungranted
         return total
@@ -342,12 +337,12 @@ class Turns(Session):
         telemetry.count("extraction.changes", len(report.stored), change="stored")
         telemetry.count("extraction.changes", len(report.retired), change="retired")
 
-    async def _sum_up(self, known: ContextChain | None) -> TurnReport:
-        """Summarise the due parts of this conversation, by its chain if given; a failed one stays due."""
+    async def _sum_up(self) -> TurnReport:
+        """Summarise the due parts of this conversation; a failed one stays due."""
         if not self.memory.policy.summaries.enabled:
             return TurnReport()
         try:
-            return await fold(self, known)
+            return await fold(self)
         except Exception as error:
             log.warning("the conversation could not be summed up: %s", cause_of(error))
             telemetry.count("degradations", part="summary")

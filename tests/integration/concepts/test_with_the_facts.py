@@ -21,10 +21,8 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.reflect.consolidation import Consolidation
 from react_mem.memory.reflect.driver import run
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.turns import Turns
 from tests.support.databases import fresh_database, open_memory_store, word_model
-from tests.support.imported import but_for_origin
 from tests.support.retiring import retire
 
 SEMANTIC = MemoryScope.SEMANTIC
@@ -129,22 +127,6 @@ async def test_those_who_write_at_once_make_one_concept(url: str, store: MemoryS
     assert found == {"Hà Nội": 2, "Anna": 3}
 
 
-async def test_concepts_are_in_nobodys_way(url: str, store: MemoryStore) -> None:
-    await turn(store, "s1", "I live in Huế", *LIKES)
-    await run(Consolidation(store, "ann", "a"))
-    memory = MemoryFacade(store, POLICY)
-
-    found = await memory.semantic.search("Huế", user_id="ann", top_k=50)
-
-    assert {item.source for item in found} == {"fact", "knowledge"}
-    async with await AsyncConnection.connect(url) as conn:
-        rows = await conn.execute(
-            "SELECT count(*) FROM store_vectors v JOIN store s USING (owner, prefix, key) "
-            "WHERE s.value->>'kind' = 'concept'"
-        )
-        assert await rows.fetchone() == (0,)
-
-
 async def test_forgetting_a_conversation_leaves_nothing_that_only_it_said(url: str, store: MemoryStore) -> None:
     memory = MemoryFacade(store, POLICY)
     await turn(store, "s1", "my friend is Anna", "I live in Hà Nội", *LIKES)
@@ -166,16 +148,6 @@ async def test_forgetting_a_conversation_leaves_nothing_that_only_it_said(url: s
     assert (drawn.proofs, "rooibos" in drawn.text) == (3, False)
 
 
-async def test_forgetting_a_user_leaves_nothing(url: str, store: MemoryStore) -> None:
-    await turn(store, "s1", "my friend is Anna Schmidt", *LIKES)
-    await turn(store, "s1", "my friend is Anna Schmidt", user="bob")
-    await run(Consolidation(store, "ann", "a"))
-    await MemoryFacade(store, POLICY).forget_user("ann")
-    assert (await load_concepts(store, "ann"), await load_knowledge(store, "ann")) == ({}, {})
-    assert await rows_with(url, "jasmine") == 0
-    assert await names(store, "bob") == {frozenset({"Anna Schmidt"})}
-
-
 async def test_what_has_changed_ends_what_was_drawn_from_it(store: MemoryStore) -> None:
     memory = MemoryFacade(store, POLICY)
     await turn(store, "s1", *LIKES)
@@ -191,30 +163,3 @@ async def test_what_has_changed_ends_what_was_drawn_from_it(store: MemoryStore) 
     tea = next(id_ for id_ in known.source_ids)
     await retire(memory, tea)
     assert await load_knowledge(store, "ann") == {}
-
-
-async def test_an_export_has_them_and_gives_them_back(store: MemoryStore) -> None:
-    memory = MemoryFacade(store, POLICY)
-    await turn(store, "s1", "my friend is Anna Schmidt", *LIKES)
-    await run(Consolidation(store, "ann", "a"))
-    lines = [line async for line in memory.export_user("ann")]
-
-    await memory.import_user("ben", lines)
-
-    back = [line async for line in memory.export_user("ben")]
-    assert but_for_origin(back) == but_for_origin(lines)
-    assert (await load_concepts(store, "ben")).keys() == (await load_concepts(store, "ann")).keys() != set()
-    assert (await load_knowledge(store, "ben")).keys() == (await load_knowledge(store, "ann")).keys() != set()
-
-
-async def test_the_end_of_a_conversation_brings_concepts_too(store: MemoryStore) -> None:
-    turns = Turns(MemoryFacade(store, POLICY), None, "ann", "s1", "a")
-    # a statement of the user's also to who has no model
-    said = HumanMessage("my friend is Anna Schmidt", id="u")
-    await turns.close([said, AIMessage("Noted.", id="b")], None)
-    await turns.extract()
-    assert await names(store) == set()
-
-    await end_conversation(Turns(turns.memory, Reading(), "ann", "s1", "a"))
-
-    assert await names(store) == {frozenset({"Anna Schmidt"})}

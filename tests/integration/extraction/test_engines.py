@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -103,9 +102,7 @@ async def test_what_holds_is_returned_with_real_ids(
 UNUSABLE = {
     "malformed JSON": '{"facts": [{"c"',
     "text only": Reply(text="I would rather chat."),
-    "nothing": Reply(text=""),
     "empty choices": Reply(empty_choices=True),
-    "another object": '{"answer": 42}',
     "malformed body": Reply(raw=b'{"choices": ['),
 }
 
@@ -145,9 +142,7 @@ async def test_where_a_model_stays_unusable_its_stand_in_is_asked(
     ("facts", "kept", "reason"),
     [
         ([{**MOVED, "c": [9]}, MEAT], [NO_MEAT], "does not exist"),
-        ([{**MOVED, "c": []}, MEAT], [NO_MEAT], "cites nothing"),
         ([{**MOVED, "rel": "forget", "target": "f9"}, MEAT], [NO_MEAT], "was not shown"),
-        ([MOVED, "nonsense"], [HOME], "not in the form"),
         ([MOVED, {**MEAT, "rel": "upsert"}], [HOME], "not in the form"),
     ],
 )
@@ -167,49 +162,6 @@ async def test_what_is_wrong_is_refused_and_the_rest_kept(
     # what no label covers stays as it was said
     assert {unread.text for unread in result.unread} == {HOME, NO_MEAT} - set(kept)
     assert len(openai_server.chats()) == 1
-
-
-async def test_what_asks_is_no_fact_and_is_not_kept_as_one(extractor: Extractor, says: Callable[..., None]) -> None:
-    said = [TranscriptMessage("a", "user", "Do I eat fish? I live in Hue.")]
-    says(proposal(fact(1, "User eats fish."), fact(2, "User lives in Hue.")))
-    result = await extractor.extract(said, [], deadline=20)
-    assert [o.text for o in result.ops] == ["I live in Hue."]
-    assert "asks" in result.rejected[0]
-    assert result.unread == ()
-
-
-async def test_one_fact_is_of_one_message(extractor: Extractor, says: Callable[..., None]) -> None:
-    said = [TranscriptMessage("a", "user", "I live in Hue."), TranscriptMessage("b", "user", "I have two cats.")]
-    says(proposal(fact([1, 2], "User lives in Hue with two cats.")))
-    result = await extractor.extract(said, [], deadline=20)
-    assert result.ops == ()
-    assert "several messages" in result.rejected[0]
-    assert [(unread.text, unread.source_id) for unread in result.unread] == [
-        ("I live in Hue.", "a"),
-        ("I have two cats.", "b"),
-    ]
-
-
-async def test_a_target_that_was_not_shown_changes_nothing(extractor: Extractor, says: Callable[..., None]) -> None:
-    says(proposal({**MOVED, "target": "f9"}))
-    result = await extract(extractor)
-    assert [(o.relation, o.target_id, o.text) for o in result.ops] == [("new", None, HOME)]
-
-
-async def test_of_two_that_change_one_fact_the_second_doubts_it(
-    extractor: Extractor, says: Callable[..., None]
-) -> None:
-    says(proposal(MOVED, {**MEAT, "rel": "changes", "target": "f1"}))
-    result = await extract(extractor)
-    assert [(o.relation, o.target_id) for o in result.ops] == [("changes", "fact-home"), ("unsure", "fact-home")]
-
-
-async def test_the_models_wording_never_says_more_than_the_clause(
-    extractor: Extractor, says: Callable[..., None]
-) -> None:
-    says(proposal(fact(1, "User moved from Hanoi to Hue."), fact(2, "User eats no meat since 2019.")))
-    result = await extract(extractor)
-    assert [(o.text, o.reading) for o in result.ops] == [(HOME, ""), (NO_MEAT, "")]
 
 
 async def test_a_truncated_answer_keeps_its_whole_items(
@@ -232,14 +184,9 @@ async def test_a_truncated_answer_keeps_its_whole_items(
     ("status", "headers", "error", "retryable", "retry_after"),
     [
         (400, {}, ModelRejected, None, None),
-        (401, {}, ModelRejected, None, None),
-        (403, {}, ModelRejected, None, None),
         (404, {}, ModelRejected, None, None),
-        (408, {}, ModelUnavailable, True, None),
         (429, {"retry-after": "7"}, ModelUnavailable, True, 7.0),
-        (429, {}, ModelUnavailable, True, None),
         (500, {}, ModelUnavailable, True, None),
-        (503, {"retry-after": "2"}, ModelUnavailable, True, 2.0),
     ],
 )
 async def test_a_refusing_service_is_asked_once(
@@ -267,44 +214,12 @@ async def test_a_refusing_service_is_asked_once(
         assert (caught.value.retryable, caught.value.retry_after) == (retryable, retry_after)
 
 
-async def test_the_callers_model_keeps_its_retries(openai_server: OpenAIServer, engine: str) -> None:
-    model = chat(openai_server.base_url, max_retries=1)
-    openai_server.add(Reply(status=500), Reply(status=500, headers={"retry-after": "0.01"}), Reply(text="hello"))
-    with pytest.raises(ModelUnavailable):
-        await extract(create_extractor(engine, [model]))
-    assert (await model.ainvoke("hi")).content == "hello"
-
-
-async def test_a_dropped_connection_is_asked_once(extractor: Extractor, openai_server: OpenAIServer) -> None:
-    openai_server.add(Reply(disconnect_after=0), repeat=True)
-    with pytest.raises(ModelUnavailable):
-        await extract(extractor)
-    assert len(openai_server.chats()) == 1
-
-
-async def test_nobody_listening(engine: str) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        extractor = create_extractor(engine, [chat(f"http://127.0.0.1:{unused.getsockname()[1]}/v1")])
-        with pytest.raises(ModelUnavailable) as caught:
-            await extract(extractor)
-    assert caught.value.retryable
-
-
 async def test_the_deadline_holds(extractor: Extractor, openai_server: OpenAIServer) -> None:
     openai_server.add(Reply(text="late", delay=30), repeat=True)
     before = time.monotonic()
     with pytest.raises(DeadlineExceeded, match=r"0\.2 seconds"):
         await extract(extractor, deadline=0.2)
     assert time.monotonic() - before < 5
-    assert len(openai_server.chats()) <= 1
-
-
-async def test_the_clients_own_timeout_is_an_unavailable_model(engine: str, openai_server: OpenAIServer) -> None:
-    openai_server.add(Reply(text="late", delay=30), repeat=True)
-    extractor = create_extractor(engine, [chat(openai_server.base_url, timeout=0.2)])
-    with pytest.raises(ModelUnavailable):
-        await extract(extractor)
     assert len(openai_server.chats()) <= 1
 
 

@@ -146,18 +146,7 @@ async def test_what_is_due_is_found_without_reading_the_work_of_everybody(memory
     assert [held.user_id for held in await queue.due(["tester"], 10)] == ["ann"]
 
 
-async def test_the_work_is_written_with_the_turn_and_is_in_no_index(memory_store: MemoryStore) -> None:
-    one = Turns(MemoryFacade(memory_store), None, "ann", "1", "tester")
-    await one.open([HumanMessage("I have a cat.", id="q")], None)
-    assert [item.value["kind"] for item in await memory_store.asearch((WORK,))] == ["maintain"]
-    await one.close([HumanMessage("I have a cat.", id="q"), AIMessage("ok", id="a")], "q")
-    assert sorted(item.value["kind"] for item in await memory_store.asearch((WORK,))) == ["extract", "maintain"]
-    async with memory_store.pool.connection() as conn:
-        found = await conn.execute("SELECT FROM store_vectors WHERE prefix LIKE 'memory_work%'")
-        assert found.rowcount == 0
-
-
-@pytest.mark.parametrize("forgotten", ["user", "session"])
+@pytest.mark.parametrize("forgotten", ["user"])
 async def test_what_is_forgotten_while_it_is_worked_on_leaves_no_work(
     memory_store: MemoryStore, forgotten: str
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from react_mem.memory.merging.concepts.concept_store import (
     load_concepts,
     refresh_concepts,
 )
-from react_mem.memory.model.concepts import Alias, Concept, alias_id
+from react_mem.memory.model.concepts import Concept, alias_id
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
@@ -28,9 +28,6 @@ from react_mem.memory.model.records import Fact
 from react_mem.memory.store.transactions import transact
 from tests.support.naming import concepts_named
 from tests.unit.concepts.facts import START, fact
-
-ANNA = fact("My friend is Anna")
-SCHMIDT = fact("I work with Anna Schmidt")
 
 
 async def write_facts(store: InMemoryStore, *facts: Fact, user: str = "ann") -> None:
@@ -60,30 +57,13 @@ async def names(store: InMemoryStore, user: str = "ann") -> set[frozenset[str]]:
             [{"Hoàng"}, {"Hoảng"}, {"Hoang"}],
             id="what marks tell apart is not one, and nobody knows who is meant without them",
         ),
-        pytest.param([fact("my friend is Ma"), fact("my boss is Má")], [{"Ma"}, {"Má"}], id="má, ma"),
         pytest.param(
             [fact("I own a VinFast"), fact("I sold a Vin Fast")], [{"VinFast", "Vin Fast"}], id="written together"
-        ),
-        pytest.param(
-            [fact("I own an iPhone 14"), fact("I sold an iPhone 15")], [{"iPhone 14"}, {"iPhone 15"}], id="numbers"
-        ),
-        pytest.param(
-            [fact("she is a nurse", about="Lan"), fact("I met Lan"), fact("ill", about="lan")],
-            [{"Lan"}],
-            id="whom a fact is about, in whatever case, and whom another one names",
-        ),
-        pytest.param(
-            [ANNA, SCHMIDT], [{"Anna"}, {"Anna Schmidt"}], id="a first name is anybody's: a model or the user decides"
         ),
         pytest.param(
             [fact("I live in New York"), fact("I read the New York Times")],
             [{"New York"}, {"New York Times"}],
             id="a part of a name",
-        ),
-        pytest.param(
-            [fact("my friend is Nguyễn Văn An"), fact("my boss is Nguyễn Văn Anh")],
-            [{"Nguyễn Văn An"}, {"Nguyễn Văn Anh"}],
-            id="alike and not the same",
         ),
     ],
 )
@@ -128,31 +108,6 @@ async def test_in_whatever_order_facts_come_the_concepts_are_the_same(facts: lis
 
     assert first == second
     assert {concept.id: concept for concept in await refresh_concepts(stores[0], "ann")} == first
-
-
-@settings(max_examples=40, deadline=None)
-@given(facts=st.lists(FACTS, unique_by=lambda one: one.id, min_size=1, max_size=8), data=st.data())
-async def test_a_fact_in_other_words_leaves_what_is_made_anew(facts: list[Fact], data: st.DataObject) -> None:
-    store = InMemoryStore()
-    await write_facts(store, *facts)
-    for _ in range(3):
-        told = data.draw(st.sampled_from(facts))
-        other = data.draw(FACTS)
-        said = {name: getattr(other, name) for name in ("about", "text", "origin")}
-        await write_facts(store, told.model_copy(update=said))
-
-        kept = await load_concepts(store, "ann")
-        assert {concept.id: concept for concept in await refresh_concepts(store, "ann")} == kept
-
-
-async def test_concepts_of_one_user_are_no_one_elses() -> None:
-    store = InMemoryStore()
-    await write_facts(store, ANNA, user="ann")
-    await write_facts(store, SCHMIDT, user="bob")
-    [anna], [schmidt] = await load_concepts(store, "ann"), await load_concepts(store, "bob")
-
-    assert anna != schmidt
-    assert await names(store, "ann") == {frozenset({"Anna"})}
 
 
 async def test_a_concept_is_vouched_for_as_little_as_the_least_of_its_facts() -> None:
@@ -227,55 +182,6 @@ class TestFromWhenNamesHadTypes:
         await write_facts(store, self.ELIZABETH.model_copy(update={"current": False}))
         assert (frozenset({"Elizabeth", "Liz"}) in await names(store)) is (by != "said")
 
-    async def test_what_was_set_apart_stays_apart(self) -> None:
-        store = InMemoryStore()
-        ids = alias_id("VinFast", "organisation"), alias_id("Vin Fast", "")
-        one, other = fact("I own a VinFast"), fact("I sold a Vin Fast")
-        await write(store, [put("ann", told) for told in (one, other)])
-        kept = [
-            self.concept(("VinFast", "organisation", one), apart=[sorted(ids)]),
-            self.concept(("Vin Fast", "", other), apart=[sorted(ids)]),
-        ]
-        await write(store, kept)
-
-        await refresh_concepts(store, "ann")
-
-        assert await names(store) == {frozenset({"VinFast"}), frozenset({"Vin Fast"})}
-
-    async def test_one_name_of_two_is_one_with_the_facts_of_both(self) -> None:
-        store = InMemoryStore()
-        other = fact("my daughter is Paris")
-        await write(store, [put("ann", other)])
-        await self.kept(store, self.concept(("Paris", "place", self.PARIS)), self.concept(("Paris", "person", other)))
-
-        await write_facts(store, fact("I miss Paris"))
-
-        [found] = await concepts_named(store, "ann", "Paris")
-        assert set(found.source_ids) == {self.PARIS.id, other.id, fact("I miss Paris").id}
-
 
 def _plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=lambda at: at.isoformat()))
-
-
-async def test_nothing_is_written_where_no_one_is_named() -> None:
-    store = InMemoryStore()
-    assert await concept_changes(store, "ann", [fact("I like tea")]) == []
-    await write(store, [])
-
-
-def test_the_facts_that_use_a_name_are_gathered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    gathered = 0
-    used = Alias.used
-
-    def counting(by: Mapping[str, Alias]) -> Alias:
-        nonlocal gathered
-        gathered += len(by)
-        return used(by)
-
-    monkeypatch.setattr(Alias, "used", counting)
-    facts = [fact(f"I met Anna on day {number}") for number in range(100)]
-
-    [anna] = Names.in_facts(facts, Names()).concepts()
-
-    assert (len(anna.source_ids), gathered) == (100, 100)

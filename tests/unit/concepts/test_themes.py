@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.concepts.concept_store import MAX_THEMES, load_concepts, refresh_concepts, themes
+from react_mem.memory.merging.concepts.concept_store import load_concepts, refresh_concepts, themes
 from react_mem.memory.model.kinds import CONCEPT
 from react_mem.memory.model.records import Episode, Fact
 from tests.support.linking import links, record, store_records
@@ -32,27 +30,10 @@ def named(*facts: Fact, episodes: list[Episode] | None = None) -> dict[str, set[
         ("I prefer a cool climate.", "My lungs need the cool climate of the hills", "cool climate"),
         ("Tôi thích khí hậu mát mẻ", "Sa Pa có khí hậu mát mẻ", "khí hậu mát"),
         ("我喜欢手冲咖啡", "她每天喝手冲咖啡", "手冲咖"),
-        ("Ich trinke nur grünen Tee", "Zu Hause gibt es grünen Tee", "grünen tee"),
     ],
 )
 def test_what_two_facts_speak_of_is_a_theme_in_any_language(one: str, other: str, theme: str) -> None:
     assert named(fact(one), fact(other)).get(theme) == {one, other}
-
-
-@pytest.mark.parametrize(
-    ("text", "theme"),
-    [
-        ("I prefer a cool climate.", "cool climate"),
-        ("I really enjoy long walks", "long walks"),
-        ("Tôi thích khí hậu mát mẻ", "khí hậu mát"),
-        ("我喜欢手冲咖啡", "手冲咖"),
-        ("Of the old mill they said I like green tea", "green tea"),
-    ],
-)
-def test_a_stated_preference_is_a_theme_by_itself_named_by_its_words(text: str, theme: str) -> None:
-    assert named(fact(text)) == {theme: {text}}
-    assert named(fact(text, current=False)) == {}
-    assert named(fact(text, verbatim=True)) == {}
 
 
 def test_what_is_only_told_or_wished_is_none() -> None:
@@ -77,25 +58,6 @@ def test_what_is_over_or_unread_or_has_a_name_is_no_theme() -> None:
     assert named(said[0], said[1].model_copy(update={"verbatim": True})) == {}
     [mill] = [one for one in themes(said, [], []) if one.name == "old mill"]
     assert "old mill" not in {one.name for one in themes(said, [], [mill])}
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        ("I started yoga.", "I started to learn Thai.", "I started a garden."),
-        ("I really enjoy tennis.", "I really enjoy chess.", "I really enjoy jazz."),
-        ("Tôi thích ăn phở.", "Tôi thích đi biển.", "Tôi thích đọc sách."),
-        ("Ich kaufe Brot.", "Ich kaufe ein Rad.", "Ich kaufe morgen Milch."),
-    ],
-)
-def test_what_is_done_to_things_is_no_theme(told: tuple[str, ...]) -> None:
-    verbs = {"started", "really enjoy", "enjoy", "thích", "kaufe"}
-    assert verbs.isdisjoint(named(*map(fact, told)))
-
-
-def test_there_are_no_more_than_so_many() -> None:
-    told = [fact(f"{place} {n:03}matter") for place in range(3) for n in range(80)]
-    assert len(named(*told)) == MAX_THEMES
 
 
 async def kept(store: InMemoryStore) -> dict[str, set[str]]:
@@ -128,33 +90,3 @@ async def test_themes_are_kept_apart_from_names_and_go_with_what_speaks_of_them(
     receipt = await memory.delete_session("ann", "tuesday")
     assert receipt.problems == ()
     assert await kept(memory.store) == {}
-
-
-async def test_a_preference_stays_a_theme_whatever_else_is_forgotten() -> None:
-    memory = MemoryFacade(InMemoryStore())
-    assert isinstance(memory.store, InMemoryStore)
-    told = [
-        record("message", "m1", session="monday"),
-        record("message", "m2", session="tuesday"),
-        record("fact", "f1", "m1", text="I prefer a cool climate.", session="monday"),
-        record("fact", "f2", "m2", text="I live in Hue.", session="tuesday"),
-    ]
-    await store_records(memory.store, *told)
-    await refresh_concepts(memory.store, "ann")
-    assert await kept(memory.store) == {"cool climate": {"f1"}}
-    await memory.delete_session("ann", "tuesday")
-    assert await kept(memory.store) == {"cool climate": {"f1"}}
-    await memory.delete_session("ann", "monday")
-    assert await kept(memory.store) == {}
-
-
-TEXTS = st.lists(st.sampled_from(["cool climate", "old mill", "Hue", "green tea"]), min_size=1, max_size=3)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(TEXTS, max_size=6), st.randoms(use_true_random=False))
-def test_the_order_of_facts_does_not_matter(texts: list[list[str]], chance: Any) -> None:
-    facts = [fact(f"We talk of a {' or a '.join(parts)} here{place}") for place, parts in enumerate(texts)]
-    mixed = list(facts)
-    chance.shuffle(mixed)
-    assert themes(facts, [], []) == themes(mixed, [], [])

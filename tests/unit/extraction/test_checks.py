@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 
 from react_mem.memory.language.clauses import cut
-from react_mem.memory.language.statements import may_state, statements_in
-from react_mem.memory.model.operations import ExistingMemory
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.write.extraction.proposal import MAX_FACTS
-from react_mem.memory.write.gate import support
 from tests.support.labels import episode, fact, field, other, proposal
 from tests.unit.extraction.judging import Said, judged, only, reasons, unread
 
@@ -26,25 +22,12 @@ TEA = "I like green tea"
         "I'm allergic to peanuts.",
         "Mình dị ứng đậu phộng.",
         "我对花生过敏。",
-        "私はピーナッツアレルギーです。",
-        "Soy alérgico a los cacahuetes.",
-        "Ich bin gegen Erdnüsse allergisch.",
     ],
 )
 def test_a_fact_is_the_users_own_words(said: str) -> None:
     result = judged(said, proposal([fact(1, "User is allergic to penicillin and lives in Rome.")]))
     assert (only(result).text, only(result).quote, only(result).origin) == (said, "", Origin.USER)
     assert (only(result).source_ids, result.unread, result.complete) == (("id-1",), (), True)
-
-
-@pytest.mark.parametrize("said", ["👍🎉", "😀" * 3, "👍 🎉 ❤️ 🐈 🍕 🚀", "😀" * 300, "?! ...", "— — —"])
-def test_of_nothing_but_signs_there_is_nothing_to_learn(said: str) -> None:
-    for sentence in ("", said, "User lives in Rome."):
-        result = judged(said, proposal([fact(1, sentence)]))
-        assert (result.ops, result.unread) == ((), ())
-    assert support(said, [said], [], False) is None
-    assert statements_in(said) == []
-    assert not may_state(said)
 
 
 def test_the_models_sentence_helps_to_find_a_clause_that_bears_it_out_and_is_no_text() -> None:
@@ -67,8 +50,6 @@ def test_a_reading_may_name_what_the_user_named_before() -> None:
         ("Should I move to Berlin?", 1),
         ("Tôi có nên học tiếng Nhật không?", 1),
         ("我住在哪里？", 1),
-        ("¿Debería mudarme a Berlín?", 1),
-        ("Soll ich nach Berlin ziehen?", 1),
         ("As I'm lactose intolerant, which latte should I take?", 2),
     ],
 )
@@ -80,19 +61,11 @@ def test_a_clause_that_asks_is_no_fact_and_is_not_kept(said: str, asks: int) -> 
     assert judged(said, proposal([fact(asks, said)], profile=[field(asks, "location", "Berlin")])).profile_changes == ()
 
 
-def test_of_words_of_which_a_part_asks_the_rest_is_the_fact() -> None:
-    result = judged("As I'm lactose intolerant, which latte should I take?", proposal([fact([1, 2])]))
-    assert (only(result).text, unread(result), reasons(result)) == ("As I'm lactose intolerant,", [], [])
-
-
 @pytest.mark.parametrize(
     ("cited", "reason"),
     [
         ([], "cites nothing"),
         ([9], "does not exist"),
-        ([1, 9], "does not exist"),
-        ([0], "does not exist"),
-        ([-1], "does not exist"),
         ([1, 3], "several messages"),
     ],
 )
@@ -103,27 +76,6 @@ def test_a_fact_cites_clauses_of_one_message(cited: list[int], reason: str) -> N
     assert reason in reasons(result)[0]
     assert unread(result) == ["I like tea.", "I have a cat.", "I ride a bike."]
     assert not result.complete
-
-
-def test_what_only_the_assistant_or_a_tool_says_has_no_number_to_be_cited_by() -> None:
-    said: Said = [("assistant", "You love opera."), ("tool", "User loves opera."), ("user", "haha good one")]
-    result = judged(said, proposal([fact(1, "User loves opera.")]))
-    assert all("opera" not in f"{o.text}{o.reading}" for o in result.ops)
-
-
-def test_neighbours_are_one_fact_in_the_users_words() -> None:
-    said = "My commute takes twenty minutes, since I moved to the new flat. 我上个月搬到了河内，现在在一家医院工作。"
-    english = only(judged(said, proposal([fact([1, 2])], [other([3, 4])])))
-    assert english.text == "My commute takes twenty minutes, since I moved to the new flat."
-    chinese = only(judged(said, proposal([fact([3, 4])], [other([1, 2])])))
-    assert chinese.text == "我上个月搬到了河内，现在在一家医院工作。"
-
-
-def test_words_that_do_not_stand_together_are_not_shown_as_if_they_did() -> None:
-    said = "I never smoke. My brother has a boat. Green tea is what I drink."
-    result = judged(said, proposal([fact([1, 3])]))
-    assert only(result).text == "I never smoke. … Green tea is what I drink."
-    assert unread(result) == ["My brother has a boat."]
 
 
 def test_several_facts_of_one_clause_have_its_words_between_them_and_readings() -> None:
@@ -139,13 +91,11 @@ def test_several_facts_of_one_clause_have_its_words_between_them_and_readings() 
     "invented",
     [
         "User likes tea from Oslo.",
-        "User has 3 cats.",
         "User does not like tea.",
-        "User likes opera, golf, sailing and books.",
         "",
     ],
 )
-@pytest.mark.parametrize("about", ["user", "Oslo", "Mallory"])
+@pytest.mark.parametrize("about", ["user", "Mallory"])
 def test_a_sentence_that_the_clause_does_not_bear_out_is_not_taken_for_it(invented: str, about: str) -> None:
     said = "I like tea and my cat is called Miu."
     result = judged(said, proposal([fact(1, invented, about=about), fact(1, "User's cat is called Miu.")]))
@@ -153,35 +103,14 @@ def test_a_sentence_that_the_clause_does_not_bear_out_is_not_taken_for_it(invent
     assert {o.about for o in result.ops} == {"user"}
 
 
-def test_no_two_operations_state_the_same_words() -> None:
-    said = "My cat Miu and I like tuna."
-    result = judged(said, proposal([fact(1), fact(1, about="Miu"), fact(1, "Miu likes 9 tunas.")]))
-    assert [o.text for o in result.ops] == [said]
-    changes = judged("Ich wohne jetzt in Rom.", proposal([fact(1), fact(1, rel="changes", target="f1")]), (OSLO,))
-    assert [(o.relation, o.target_id) for o in changes.ops] == [("changes", "fact-1")]
-
-
-def test_one_clause_may_change_two_facts() -> None:
-    said = "I moved to Rome and now work from home."
-    both = [fact(1, rel="changes", target="f1"), fact(1, rel="changes", target="f2")]
-    result = judged(said, proposal(both), (OSLO, "I work at an office"))
-    assert [(o.text, o.target_id) for o in result.ops] == [(said, "fact-1"), (said, "fact-2")]
-
-
 @pytest.mark.parametrize(
     ("said", "about", "taken"),
     [
         ("My sister Linh hates flying.", "Linh", "Linh"),
-        ("My sister hates flying.", "sister", "sister"),
         ("我妹妹小林讨厌坐飞机。", "小林", "小林"),
         ("My son An hates flying.", "An", "An"),
-        ("She hates flying.", "Linh", "user"),
         ("She hates flying.", "she", "user"),
-        ("I hate flying.", "me", "user"),
-        ("I hate flying.", "Mallory", "user"),
         ("I hate flying.", "An", "user"),
-        ("I hate flying.", "  ", "user"),
-        ("Flight 12 is mine.", "Flight 13", "user"),
         ("My sister Linh hates flying.", "Linh " * 40, "user"),
     ],
 )
@@ -218,8 +147,6 @@ def test_an_answer_that_names_something_itself_is_the_users() -> None:
         ("Do you live in Rome?", "Yes", "User lives in Milan."),
         ("Do you live in Rome?", "Yes", "User has lived in Rome since 2019."),
         ("Do you live in Rome?", "No way", "User lives in Rome."),
-        ("Do you eat meat?", "Yes", "User does not eat meat."),
-        ("Do you live in Rome?", "Thanks!", ""),
     ],
 )
 def test_an_assent_says_no_more_and_nothing_else_than_it_assents_to(asked: str, answer: str, sentence: str) -> None:
@@ -233,16 +160,8 @@ def test_an_assent_says_no_more_and_nothing_else_than_it_assents_to(asked: str, 
     [
         ("A film for tonight", "Do you have a projector?", "Nope", "User does not have a projector."),
         ("Schönen Abend", "Habt ihr einen Backofen?", "nee leider nich", "Der Nutzer hat keinen Backofen."),
-        ("Mein Rad steht im Keller", "Ist das ein Gravelbike?", "Ja, genau", "Das Rad des Nutzers ist ein Gravelbike."),
-        ("Voy a Bariloche", "¿Vas a esquiar?", "sip", "El usuario va a esquiar en Bariloche."),
-        ("Chào bạn", "Nhà có ai dị ứng lông không?", "ko ai cả", "Nhà người dùng không có ai dị ứng lông."),
-        ("周末带孩子出去玩", "孩子会游泳吗？", "还不会呢", "用户的孩子还不会游泳。"),
-        ("引っ越しの準備", "業者は決まりましたか？", "いや、まだ", "ユーザーは引っ越し業者がまだ決まっていない。"),
         ("My dog and I jog", "What's his name?", "Biscuit", "User's dog is called Biscuit."),
         ("Chào bạn", "Bạn có bị say xe không?", "có á", "Người dùng bị say xe."),
-        ("Hallo", "Haben Sie einen Hund?", "nö", "Der Nutzer besitzt keinen Hund."),
-        ("Mein Rad ist hin", "Was ist kaputt?", "Schaltung", "Am Rad des Nutzers ist die Schaltung kaputt."),
-        ("I need shoes", "Do you run with the dog?", "yeah usually", "User usually runs with the dog."),
     ],
 )
 def test_a_short_answer_is_kept_as_what_it_says_with_nouns_said_before(
@@ -257,17 +176,8 @@ def test_a_short_answer_is_kept_as_what_it_says_with_nouns_said_before(
     ("asked", "reply", "sentence"),
     [
         ("Do you own a food processor?", "Nope", "User owns a food processor."),
-        ("Do you like nuts?", "Yes", "User hates nuts."),
         ("Do you like nuts?", "Yes", "User does not like nuts."),
-        ("Do you ski?", "yep", "User skis professionally."),
-        ("How are you?", "moved to Rome", "User owns Rome."),
-        ("Will you take the piano?", "I just moved", "User takes the piano."),
-        ("¿Tienes familia en Chile?", "Sí", "El usuario vive en Chile."),
-        ("Haben Sie einen Hund?", "nee", "Der Nutzer hat einen Hund."),
         ("Haben Sie einen Hund?", "ja", "Der Nutzer hat keinen Hund."),
-        ("每天看屏幕超过八小时吗？", "我画漫画的", "用户喜欢看漫画。"),
-        ("每天看屏幕超过八小时吗？", "哪止，我画漫画的，赶稿期很忙", "用户喜欢看漫画。"),
-        ("Und kommt auch ein Hund mit?", "nee", "Der Nutzer mag keine Hunde."),
     ],
 )
 def test_a_short_answer_bears_out_nothing_else(asked: str, reply: str, sentence: str) -> None:
@@ -298,12 +208,6 @@ def test_an_assent_changes_nothing_and_raises_a_doubt() -> None:
         assert (result.ops, result.complete) == ((), False)
 
 
-@pytest.mark.parametrize("said", ["I'm vegan.", "我吃素。"])
-def test_a_few_words_that_state_something_by_themselves_are_the_fact(said: str) -> None:
-    result = judged([("assistant", "Do you live in Rome?"), ("user", said)], proposal([fact(1, "User lives in Rome.")]))
-    assert (only(result).text, only(result).origin) == (said, Origin.USER)
-
-
 # ---- what becomes of what is known
 
 
@@ -312,11 +216,8 @@ def test_a_few_words_that_state_something_by_themselves_are_the_fact(said: str) 
     ("known", "said"),
     [
         ("I live in Hanoi", "I moved from Hanoi to Da Nang."),
-        ("I live in Hanoi", "My new address is in Da Nang."),
-        ("Mình sống ở Hà Nội", "Mình chuyển vào Đà Nẵng rồi."),
         ("我住在河内", "我上个月搬到岘港了。"),
         ("Vivo en Madrid", "Ahora resido en Sevilla."),
-        ("Ich arbeite bei Siemens", "Seit Mai bin ich bei Bosch."),
     ],
 )
 def test_a_change_is_believed_of_the_fact_that_the_model_names(known: str, said: str, rel: str) -> None:
@@ -342,7 +243,7 @@ def test_a_change_that_plainly_speaks_of_another_fact_is_a_doubt() -> None:
         [("user", "Please sum up:\n```\naddress = 'Rome'\n```")],
     ],
 )
-@pytest.mark.parametrize("rel", ["changes", "corrects", "ends", "forget"])
+@pytest.mark.parametrize("rel", ["changes", "ends", "forget"])
 def test_beside_what_somebody_else_wrote_only_words_that_name_a_fact_change_it(somebody_else: Any, rel: str) -> None:
     last = 2 if len(somebody_else[0][1].split("\n")) == 3 and somebody_else[0][1].startswith("My boss") else 1
     result = judged(somebody_else, proposal([fact(last, "User lives in Rome.", rel, "f1")]), (OSLO,))
@@ -364,9 +265,7 @@ def test_an_end_and_a_forgetting_state_nothing() -> None:
     ("said", "text"),
     [
         ("Which snacks have green tea?", "Which snacks have green tea?"),
-        ("Please do not put green tea on the list.", "do not put green tea"),
         ("Don't forget that I like green tea.", "forget that I like green tea"),
-        ("Quels gâteaux au green tea ?", "Quels gâteaux"),
         ("Oublie mon green tea.", ""),
         ("Oublie mon green tea.", "Please forget my green tea."),
     ],
@@ -383,12 +282,7 @@ def test_in_a_language_without_a_file_the_quoted_words_ask_where_nobody_else_wro
     assert judged(beside, labels, (TEA,)).ops == ()
 
 
-def test_a_request_to_forget_may_be_a_question() -> None:
-    result = judged("Can you forget that I like green tea?", proposal([fact(1, "", "forget", "f1")]), (TEA,))
-    assert only(result).relation == "forget"
-
-
-@pytest.mark.parametrize("target", [None, "", "f9", "fact-1", "1", "2", "99999", "x"])
+@pytest.mark.parametrize("target", [None, "f9", "1"])
 def test_what_names_no_memory_that_was_shown_is_new_and_forgets_nothing(target: str | None) -> None:
     said = "I moved to Rome. I like it there."
     for rel in ("same", "changes", "ends", "corrects", "unsure"):
@@ -396,10 +290,6 @@ def test_what_names_no_memory_that_was_shown_is_new_and_forgets_nothing(target: 
         assert (operation.relation, operation.target_id) == ("new", None)
     forgotten = judged(said, proposal([fact(1, "", "forget", target)], [other(2)]), (OSLO,))
     assert (forgotten.ops, unread(forgotten)) == ((), ["I moved to Rome."])
-
-
-def test_what_is_new_has_no_target() -> None:
-    assert only(judged("I moved to Rome.", proposal([fact(1, "", "new", "f1")]), (OSLO,))).target_id is None
 
 
 def test_the_number_of_an_earlier_messages_clause_is_a_target() -> None:
@@ -412,13 +302,6 @@ def test_the_number_of_an_earlier_messages_clause_is_a_target() -> None:
     assert [(o.relation, o.target_id) for o in beside] == [("new", None), ("new", None)]
 
 
-def test_an_earlier_clause_that_repeats_a_memory_stands_for_that_memory() -> None:
-    said: Said = [("user", "I still live in Oslo."), ("assistant", "Fine."), ("user", "I moved to Rome.")]
-    labels = [fact(1, "", "same", "f1"), fact(2, "", "changes", "1", needs=["1"])]
-    _, second = judged(said, proposal(labels), (OSLO,)).ops
-    assert (second.relation, second.target_id, second.needs) == ("changes", "fact-1", ("fact-1",))
-
-
 def test_two_clauses_of_one_message_do_not_both_take_a_facts_place() -> None:
     said = "I moved to Rome last year. Well, I moved to Hue then."
     result = judged(said, proposal([fact(1, "", "changes", "f1"), fact(2, "", "changes", "f1")]), (OSLO,))
@@ -429,12 +312,6 @@ def test_what_is_ended_and_then_replaced_leaves_no_doubt() -> None:
     said = "I no longer live in Oslo. I live in Rome now."
     result = judged(said, proposal([fact(1, "", "ends", "f1"), fact(2, "", "changes", "f1")]), (OSLO,))
     assert [o.relation for o in result.ops] == ["ends", "changes"]
-
-
-def test_two_messages_change_one_fact_one_after_the_other() -> None:
-    said: Said = [("user", "I moved to Rome."), ("assistant", "Nice."), ("user", "I moved again, to Hue.")]
-    result = judged(said, proposal([fact(1, "", "changes", "f1"), fact(2, "", "changes", "f1")]), (OSLO,))
-    assert [o.relation for o in result.ops] == ["changes", "changes"]
 
 
 @pytest.mark.parametrize(
@@ -470,33 +347,11 @@ def test_what_no_label_covers_is_kept_and_what_is_labelled_is_not() -> None:
     assert {one.source_id for one in result.unread} == {"id-1"}
 
 
-def test_neighbours_that_no_label_covers_stay_together_as_they_were_said() -> None:
-    said = "My commute takes twenty minutes, since I moved to the new flat. 我上个月搬到了河内，现在在一家医院工作。"
-    assert unread(judged(said, proposal())) == [
-        "My commute takes twenty minutes, since I moved to the new flat.",
-        "我上个月搬到了河内，现在在一家医院工作。",
-    ]
-
-
-def test_a_refused_label_covers_nothing() -> None:
-    labels = proposal([fact(1, rel="forget", target="f1")], [other(7)])
-    result = judged("I like tea.", labels)
-    assert (unread(result), result.complete) == (["I like tea."], False)
-
-
 def test_more_clauses_than_are_shown_are_unread_and_not_lost() -> None:
     said = " ".join(f"I own book number {n}." for n in range(100))
     result = judged(said, proposal([fact(1)], [other(range(2, 61))]))
     assert unread(result) == [f"I own book number {n}." for n in range(40, 80)]
     assert not result.complete
-
-
-def test_earlier_messages_clauses_are_unread_where_the_latest_take_the_room() -> None:
-    said: Said = [
-        ("user", " ".join(f"I own book number {n}." for n in range(59))),
-        ("user", "I moved to Rome. I like it."),
-    ]
-    assert unread(judged(said, proposal(others=[other(range(1, 61))]))) == ["I own book number 38."]
 
 
 # ---- the profile
@@ -506,16 +361,12 @@ def test_earlier_messages_clauses_are_unread_where_the_latest_take_the_room() ->
     ("said", "name", "value", "taken"),
     [
         ("I am on Berlin time.", "Time Zone", "Berlin time", True),
-        ("My name is An.", "name", "An", True),
         ("I am on Berlin time.", "name", "Bob", False),
         ("I like green tea.", "name", "An", False),
-        ("I am Nguyen.", "name", "An Nguyen", False),
         ("I was born in 1991.", "born", "1990", False),
         ("I do not live in Rome.", "location", "Rome", False),
         ("Do I live in Rome?", "location", "Rome", False),
-        ("I live in Rome.", "", "Rome", False),
         ("I live in Rome.", "x" * 41, "Rome", False),
-        ("I live in Rome.", "location", "Rome " * 41, False),
     ],
 )
 def test_a_field_of_the_profile_holds_the_users_words(said: str, name: str, value: str, taken: bool) -> None:
@@ -533,26 +384,7 @@ def test_a_field_is_cleared_by_the_user_and_not_by_a_page() -> None:
     assert judged(page, cleared).profile_changes == ()
 
 
-def test_a_field_has_one_value() -> None:
-    twice = [field(1, "location", "Rome"), field(1, "Location", "Hue")]
-    result = judged("I live in Rome and in Hue.", proposal(profile=twice))
-    assert [change.value for change in result.profile_changes] == ["Rome"]
-    assert reasons(result) == ["a second value for one profile field"]
-
-
 # ---- form
-
-
-def test_an_item_out_of_form_costs_only_itself() -> None:
-    broken: list[Any] = ["x", 7, None, [], {"c": "one"}, {"c": [1], "rel": "becomes"}, {"c": [{}]}]
-    result = judged("I like tea.", proposal([*broken, fact(1)]))
-    assert (only(result).text, len(result.rejected)) == ("I like tea.", len(broken))
-    assert not result.complete
-
-
-def test_more_than_was_asked_for_is_refused() -> None:
-    result = judged("I like tea.", proposal([fact(1)] * (MAX_FACTS + 5)))
-    assert (len(result.ops), len(result.rejected)) == (1, 5)
 
 
 def test_an_episode_and_a_summary_are_bounded() -> None:
@@ -569,53 +401,11 @@ def test_an_episode_and_a_summary_are_bounded() -> None:
     assert not judged(said, proposal(summary=["x"])).complete  # type: ignore[arg-type]
 
 
-def test_what_a_memory_is_about_is_told_with_it() -> None:
-    known = ExistingMemory("fact-1", "She hates flying", about="Linh")
-    said = "Linh loves flying by now."
-    result = judged([("tool", "page()"), ("user", said)], proposal([fact(1, "", "changes", "f1")]), (known,))
-    assert only(result).relation == "changes"
-
-
-@pytest.mark.parametrize(
-    ("said", "sentences", "texts"),
-    [
-        (
-            "Ich wohne in Kiel und meine Schwester hasst Boote",
-            ("Der Nutzer wohnt in Kiel.", "Die Schwester des Nutzers hasst Boote."),
-            ["Ich wohne in Kiel", "und meine Schwester hasst Boote"],
-        ),
-        (
-            "Bebo té pero nunca bebo café",
-            ("El usuario bebe té.", "El usuario bebe café."),
-            ["Bebo té", "pero nunca bebo café"],
-        ),
-        ("I have a cat and a dog", ("User has a cat.", "User has a dog."), ["I have a cat", "and a dog"]),
-        (
-            "On Sundays I sleep and then I sail",
-            ("User sleeps.", "User sails."),
-            ["On Sundays I sleep", "and then I sail"],
-        ),
-    ],
-)
-def test_two_facts_of_a_clause_have_its_words_between_them(said: str, sentences: Any, texts: list[str]) -> None:
-    result = judged(said, proposal([fact(1, sentence) for sentence in sentences]))
-    assert [operation.text for operation in result.ops] == texts
-
-
-def test_of_a_clause_that_asks_at_its_end_what_stands_before_is_a_fact() -> None:
-    said = "I start at three in the morning and what bread can I bake?"
-    labels = [fact(1, "User starts at three in the morning.")]
-    assert [operation.text for operation in judged(said, proposal(labels)).ops] == ["I start at three in the morning"]
-    asked = judged("Should I start at three in the morning?", proposal([fact(1, "User starts at three.")]))
-    assert asked.ops == ()
-
-
 @pytest.mark.parametrize(
     "said",
     [
         "“I am allergic to bees.”",
         "Translate: 「私は二児の母で、京都に住んでいます」",
-        "my brother wrote: «Vivo en Cancún hasta el lunes»",
     ],
 )
 def test_a_clause_between_quotation_marks_teaches_nothing(said: str) -> None:
@@ -624,12 +414,7 @@ def test_a_clause_between_quotation_marks_teaches_nothing(said: str) -> None:
     assert all(operation.text in ("Translate:", "my brother wrote:") for operation in believed.ops)
 
 
-def test_a_request_without_a_mark_is_no_fact_if_the_models_sentence_is_one_too() -> None:
-    said = "what can I do tonight with leeks"
-    assert judged(said, proposal([fact(1, said)])).ops == ()
-
-
-@pytest.mark.parametrize("yes", ["Yes", "Yes I do", "Yes, that is all correct."])
+@pytest.mark.parametrize("yes", ["Yes I do", "Yes, that is all correct."])
 @pytest.mark.parametrize("told", [1, 2])
 def test_a_yes_of_some_words_is_an_assent_however_much_is_drawn_from_it(yes: str, told: int) -> None:
     said: Said = [("assistant", "So you live in Rome and you work as a nurse?"), ("user", yes)]
@@ -640,24 +425,12 @@ def test_a_yes_of_some_words_is_an_assent_however_much_is_drawn_from_it(yes: str
     assert result.ops[0].relation == "unsure"
 
 
-def test_a_yes_in_a_language_without_a_file_retires_nothing() -> None:
-    said: Said = [("assistant", "So you live in Rome?"), ("user", "Sí, así es")]
-    operation = only(judged(said, proposal([fact(1, "User lives in Rome.", "changes", "f1")]), [OSLO]))
-    assert (operation.relation, operation.origin) == ("unsure", Origin.ASSENT)
-
-
 def test_what_states_something_besides_the_question_is_no_assent() -> None:
     said: Said = [("assistant", "Do you have pets?"), ("user", "I own two cats")]
     assert (only(judged(said, proposal([fact(1, "User has pets.")]))).text) == "I own two cats"
     said = [("assistant", "Do you eat meat?"), ("user", "I'm a strict vegetarian")]
     operation = only(judged(said, proposal([fact(1, "User does not eat meat.", "changes", "f1")]), ["I eat meat"]))
     assert (operation.text, operation.origin, operation.relation) == (said[1][1], Origin.USER, "changes")
-
-
-def test_an_assent_counts_for_nothing_where_a_tool_was_heard() -> None:
-    said: Said = [("tool", "The user lives in Rome."), ("assistant", "You live in Rome?"), ("user", "Yes I do")]
-    result = judged(said, proposal([fact(1, "User lives in Rome.", "changes", "f1")]), [OSLO])
-    assert (result.ops, unread(result)) == ((), ["Yes I do"])
 
 
 def test_a_quotation_neither_forgets_nor_fills_in_the_profile() -> None:
@@ -678,18 +451,6 @@ def test_what_is_said_of_somebody_else_is_no_profile_of_the_users() -> None:
     assert judged("My name is Linh", named).profile_changes
 
 
-@pytest.mark.parametrize("said", ["Should I move to Rome?!", "我要不要搬到罗马？！", "Should I move to Rome?..."])
-def test_a_question_with_more_marks_is_a_question(said: str) -> None:
-    assert judged(said, proposal([fact(1, "User moves to Rome.")])).ops == ()
-
-
-def test_a_null_is_as_good_as_nothing_and_a_number_as_its_digits() -> None:
-    sent = {"c": [2], "about": None, "rel": "changes", "target": 1, "text": None, "when": None, "needs": [1]}
-    said: Said = [("user", OSLO), ("assistant", "OK."), ("user", "I moved away from Oslo")]
-    result = judged(said, {"facts": [fact(1), sent]})
-    assert ([o.relation for o in result.ops], reasons(result)) == (["new", "changes"], [])
-
-
 def test_an_empty_value_clears_a_field_only_where_the_words_end_something() -> None:
     clearing = field(1, "location", "")
     assert judged("I like tea", proposal(profile=[clearing])).profile_changes == ()
@@ -697,12 +458,6 @@ def test_an_empty_value_clears_a_field_only_where_the_words_end_something() -> N
     assert judged("Please forget my location", proposal(profile=[clearing])).profile_changes
     moved_out = proposal([fact(1, rel="ends", target="f1")], profile=[clearing])
     assert judged("Dejé Oslo ayer", moved_out, [OSLO]).profile_changes
-
-
-def test_a_greeting_is_no_fact_and_leaves_no_mark_before_the_next() -> None:
-    labels = [fact([1, 2], "Hi!"), fact([1, 2], "User is Daniel and teaches chemistry in Leeds.")]
-    result = judged("Hi! I'm Daniel and I teach chemistry in Leeds.", proposal(labels))
-    assert [operation.text for operation in result.ops] == ["I'm Daniel and I teach chemistry in Leeds."]
 
 
 def test_an_end_is_dated_by_its_clause() -> None:
@@ -717,22 +472,6 @@ def test_an_end_is_dated_by_its_clause() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence"),
-    [
-        ("¿Qué puedo cenar hoy?", "¿Qué puedo cenar hoy?"),
-        ("Bạn đoán xem mình thích màu gì?", "Xe của người dùng màu xanh lá."),
-        ("What should we pack?", "What should we pack"),
-        ("今晚吃什么好？", "今晚吃什么好？"),
-    ],
-)
-def test_a_question_that_is_labelled_a_fact_as_well_is_none_if_nothing_is_told_in_it(said: str, sentence: str) -> None:
-    payload = {"facts": [{"c": [1], "text": sentence}], "others": [{"c": [1], "kind": "question"}]}
-    result = judged(said, payload)
-    assert not result.ops
-    assert result.rejected
-
-
-@pytest.mark.parametrize(
     "said", ["Please summarise this mail:\n> I live in Porto.", "Das kam heute per Mail:\n> Ich wohne in Porto."]
 )
 def test_what_introduces_a_quotation_is_no_fact(said: str) -> None:
@@ -743,11 +482,8 @@ def test_what_introduces_a_quotation_is_no_fact(said: str) -> None:
     ("before", "said", "about", "taken"),
     [
         ("My colleague Tom hates flying.", "I got promoted to team lead.", "Tom", "user"),
-        ("Mi hija Lucía juega al ajedrez.", "Yo no sé jugar.", "Lucía", "user"),
         ("Sếp mình là anh Tuấn.", "Mình không uống rượu.", "anh Tuấn", "user"),
-        ("Meine Schwester Ida ist Ärztin.", "Ich bin Koch.", "Ida", "user"),
         ("My sister Anna is a nurse.", "My sister is vegan too.", "Anna", "Anna"),
-        ("My colleague Tom hates flying.", "I taught Tom to swim.", "Tom", "Tom"),
         ("我妹妹很喜欢猫。", "我每天早上跑步。", "我", "user"),
     ],
 )
@@ -765,13 +501,6 @@ def test_what_begins_with_i_is_about_the_user_unless_it_names_somebody(
     ("asked", "reply", "sentence", "text"),
     [
         ("Gern. Welche Größe trägst du?", "46", "Der Nutzer trägt Schuhgröße 46.", "Der Nutzer trägt Schuhgröße 46."),
-        (
-            "Womit gießt du?",
-            "regentonne",
-            "Der Nutzer gießt mit Wasser aus der Regentonne.",
-            "Womit gießt du? regentonne",
-        ),
-        ("¿Qué desayunas?", "Avena.", "El usuario toma avena por las mañanas.", "¿Qué desayunas? Avena."),
     ],
 )
 def test_a_value_that_the_sentence_goes_beyond_is_kept_behind_the_question(
@@ -780,11 +509,3 @@ def test_a_value_that_the_sentence_goes_beyond_is_kept_behind_the_question(
     said: list[tuple[Any, str]] = [("assistant", asked), ("user", reply)]
     operation = only(judged(said, {"facts": [{"c": [1], "text": sentence}]}))
     assert (operation.text, operation.origin) == (text, Origin.USER)
-
-
-@pytest.mark.parametrize(
-    ("reply", "sentence"), [("Nope", "User has a red car."), ("ok", "User rows."), ("46", "User wears a hat.")]
-)
-def test_what_is_no_value_is_not_kept_behind_the_question(reply: str, sentence: str) -> None:
-    said: list[tuple[Any, str]] = [("assistant", "Which size do you wear?"), ("user", reply)]
-    assert not judged(said, {"facts": [{"c": [1], "text": sentence}]}).ops

@@ -5,16 +5,12 @@ from __future__ import annotations
 import pytest
 
 from react_mem.memory.model.operations import ExistingMemory
-from react_mem.memory.model.origins import Origin
-from tests.support.labels import fact, other, proposal
+from tests.support.labels import fact, proposal
 from tests.unit.extraction.judging import Said, judged, only, reasons, unread
 
 INVENTED = [
     ("The kettle whistles again", "User's name is Baldur."),
-    ("cái ấm lại kêu rồi", "Người dùng tên là Baldur."),
     ("水壶又响了一整天", "用户名叫Baldur。"),
-    ("やかんがまた鳴っている", "ユーザーの名前はBaldurです。"),
-    ("la tetera silba otra vez", "El usuario se llama Baldur."),
     ("der Kessel pfeift schon wieder", "Der Nutzer heißt Baldur."),
 ]
 
@@ -26,26 +22,11 @@ def test_a_sentence_that_says_nothing_of_its_clause_makes_it_no_fact(said: str, 
     assert reasons(result) == ["its sentence says nothing of its clause"]
 
 
-def test_an_answer_after_the_clause_bears_no_sentence_out_and_one_before_it_does() -> None:
-    behind: Said = [("user", "The kettle whistles again"), ("assistant", "You keep bees, I gather.")]
-    assert judged(behind, proposal([fact(1, "User keeps bees.")])).ops == ()
-    before: Said = [("assistant", "Do you keep bees?"), ("user", "Yes")]
-    assert only(judged(before, proposal([fact(1, "User keeps bees.")]))).origin is Origin.ASSENT
-
-
 @pytest.mark.parametrize(
     ("said", "sentence", "kept"),
     [
         ("If the ferry sank I'd swim home", "User swims home.", "If it sank, user would swim home."),
-        ("Perhaps I'll sell the canoe", "User sells the canoe.", "User may perhaps sell the canoe."),
-        ("nếu trúng số tôi mua thuyền", "Người dùng mua thuyền.", "Nếu trúng số, người dùng mua thuyền."),
         ("要是退休了我就养蜂", "用户养蜂。", "要是退休了，用户就养蜂。"),
-        (
-            "もし引っ越すなら海の近くに住む",
-            "ユーザーは海の近くに住む。",
-            "もし引っ越すなら、ユーザーは海の近くに住む。",
-        ),
-        ("ojalá tuviera un velero", "El usuario tiene un velero.", "Ojalá tuviera el usuario un velero."),
         ("falls ich kündige werde ich Imker", "Der Nutzer ist Imker.", "Falls er kündigt, wird der Nutzer Imker."),
     ],
 )
@@ -69,18 +50,12 @@ def test_what_follows_a_condition_is_supposed_too_and_what_is_set_against_it_is_
             "I own a castle in Wales,",
             "User owns a castle in Wales.",
         ),
-        (
-            "Wir kommen am Montag an, äh Quatsch, am Dienstag früh",
-            "Wir kommen am Montag an,",
-            "Sie kommen am Montag an.",
-        ),
         ("我家养了一头大象，开玩笑的啦，只有一只猫", "我家养了一头大象，", "用户家养了一头大象。"),
         (
             "Tengo doce gatos en casa, es broma, tengo solo uno",
             "Tengo doce gatos en casa,",
             "El usuario tiene doce gatos.",
         ),
-        ("tôi là vua nước Lào, nói đùa thôi, tôi bán phở", "tôi là vua nước Lào,", "Người dùng là vua nước Lào."),
     ],
 )
 def test_what_the_clause_behind_takes_back_is_no_fact(said: str, taken: str, sentence: str) -> None:
@@ -94,24 +69,10 @@ def test_what_the_clause_behind_takes_back_is_no_fact(said: str, taken: str, sen
     [
         ("My uncle always says 'never trust a heron on Mondays'", "User never trusts a heron."),
         ("昨天海报上写着「四十岁的你该学游泳了」", "用户四十岁，该学游泳。"),
-        ('dịch câu này "I lost my boat in Bergen" giúp nhé', "Người dùng mất thuyền ở Bergen."),
     ],
 )
 def test_a_sentence_made_of_a_quotation_in_the_clause_is_no_fact(said: str, sentence: str) -> None:
     assert judged(said, proposal([fact(1, sentence)])).ops == ()
-
-
-def test_a_title_in_a_statement_is_no_quotation() -> None:
-    said = 'My favourite film is "The Long Grey Winter"'
-    assert only(judged(said, proposal([fact(1, "User's favourite film is The Long Grey Winter.")]))).text == said
-
-
-def test_a_question_without_a_mark_is_no_fact() -> None:
-    for said, sentence in (
-        ("六十岁学小提琴太晚吗", "用户六十岁学小提琴。"),
-        ("ここで泳いでもいいですか", "ユーザーはここで泳ぐ。"),
-    ):
-        assert judged(said, proposal([fact(1, sentence)])).ops == ()
 
 
 def test_what_calls_the_user_the_user_is_not_theirs() -> None:
@@ -143,61 +104,12 @@ def test_a_sentence_that_says_the_memory_again_ends_nothing() -> None:
     assert only(judged("The dog died in May", gone, [DOG])).relation == "ends"
 
 
-def test_a_clause_that_both_ends_and_forgets_does_neither() -> None:
-    labels = [fact(1, "User sold the lathe.", "ends", "f1"), fact(1, "the lathe", "forget", "f2")]
-    result = judged("So much for the lathe and the dog", proposal(labels), [LATHE, DOG])
-    assert [one.relation for one in result.ops] == []
-
-
-def test_what_one_message_says_again_it_does_not_end() -> None:
-    labels = [fact(1, "User is not from Faro.", "ends", "f1"), fact(2, "User lives in Turku.", "same", "f1")]
-    result = judged("No, not Faro. I live in Turku.", proposal(labels), ["I live in Turku."])
-    assert [one.relation for one in result.ops] == ["same"]
-
-
 def test_a_clause_that_states_something_ends_another_memory_only_in_words_of_its_own() -> None:
     both = [fact(1, "User speaks Welsh too.", "new"), fact(1, "User speaks Breton no more.", "ends", "f1")]
     assert only(judged("I speak Welsh too", proposal(both), ["I speak Breton"])).relation == "unsure"
     told = [fact(1, "User sold the lathe.", "ends", "f1"), fact(1, "User bought a kiln.")]
     result = judged("Sold the lathe and bought a kiln", proposal(told), [LATHE])
     assert [(one.relation, one.text) for one in result.ops] == [("ends", ""), ("new", "and bought a kiln")]
-
-
-def test_of_several_memories_that_a_message_does_not_name_none_ends() -> None:
-    labels = [fact(1, "It is over for good.", "ends", "f1"), fact(2, "User left all that.", "ends", "f2")]
-    said = "Well, it is over for good. I left all that behind."
-    result = judged(said, proposal(labels), [LATHE, DOG])
-    assert [one.relation for one in result.ops] == ["unsure", "unsure"]
-    assert only(judged(said, proposal(labels[:1]), [LATHE, DOG])).relation == "ends"
-
-
-def test_words_that_name_another_memory_end_that_or_none() -> None:
-    labels = proposal([fact(1, "the wage", "forget", "f1")])
-    result = judged("Please drop what I told you of my wages", labels, ["I sort mail in Derby", "My wages are poor"])
-    assert (result.ops, reasons(result)) == ((), ["the user's words name something else"])
-
-
-def test_labels_that_agree_with_their_clauses_stay() -> None:
-    said: Said = [("user", "My aunt Rosa fishes."), ("assistant", "Where?"), ("user", "She does it off Cadiz. Thanks.")]
-    labels = proposal(
-        [fact(1, "User's aunt Rosa fishes."), fact(2, "Rosa fishes off Cadiz.", about="Rosa")], [other(3)]
-    )
-    assert [one.text for one in judged(said, labels).ops] == ["My aunt Rosa fishes.", "She does it off Cadiz."]
-
-
-def test_what_is_known_is_said_again_in_a_supposing_clause_too() -> None:
-    said = "maybe I told you that the lathe is mine"
-    assert only(judged(said, proposal([fact(1, "User owns a lathe.", "same", "f1")]), [LATHE])).relation == "same"
-    assert judged(said, proposal([fact(1, "User owns a lathe.")])).ops == ()
-
-
-def test_forms_of_a_short_word_are_one() -> None:
-    said = "now and then I row"
-    assert only(judged(said, proposal([fact(1, "User rows.")]))).text == said
-
-
-def test_a_tag_behind_a_statement_asks_nothing() -> None:
-    assert only(judged("我每天都游泳好吗", proposal([fact(1, "用户每天游泳。")]))).relation == "new"
 
 
 def test_a_strangers_word_in_the_form_of_a_known_fact_ends_nothing() -> None:

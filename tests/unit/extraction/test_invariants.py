@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from react_mem.errors import InvalidOutput
@@ -18,9 +17,9 @@ from react_mem.memory.language.folding import has_words
 from react_mem.memory.llm.answers import read_answer
 from react_mem.memory.model.operations import ExistingMemory, Extraction
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, MAX_EXISTING, Briefing
+from react_mem.memory.write.extraction.briefing import Briefing
 from react_mem.memory.write.extraction.checks import check
-from react_mem.memory.write.extraction.proposal import FIELDS, MAX_FACTS, without_user
+from react_mem.memory.write.extraction.proposal import FIELDS, without_user
 from react_mem.prompts import load_prompt
 from tests.support.labels import episode, fact, field, proposal
 from tests.unit.extraction.judging import judged, shown
@@ -81,6 +80,7 @@ def outcome(said: Any, payload: Any) -> tuple[Briefing, Extraction]:
     return briefing, check(read_answer(json.dumps(payload), FIELDS), briefing)
 
 
+@settings(max_examples=40)
 @given(
     conversations,
     st.lists(facts | json_values, max_size=6),
@@ -129,6 +129,7 @@ def test_nothing_is_believed_that_the_words_do_not_bear_out(
     assert len({change.field for change in result.profile_changes}) == len(result.profile_changes)
 
 
+@settings(max_examples=40)
 @given(conversations, st.lists(facts, max_size=6), st.lists(numbered, max_size=3))
 def test_every_clause_is_covered_or_unread(
     said: list[tuple[str, str]], proposed: list[Any], set_aside: list[list[int]]
@@ -168,7 +169,7 @@ def test_any_answer_is_read_and_checked(text: str) -> None:
 
 
 @pytest.mark.parametrize("example", [*EXAMPLES, *(f"User: {example}" for example in EXAMPLES)])
-@pytest.mark.parametrize("said", ["I like tea.", "Tôi dị ứng đậu phộng.", "My name is An and I like jam.", "Yes"])
+@pytest.mark.parametrize("said", ["Tôi dị ứng đậu phộng.", "Yes"])
 def test_an_example_of_the_instructions_is_no_fact_and_no_reading(said: str, example: str) -> None:
     asked = [("assistant", "Is that all?"), ("user", said)]
     answer = proposal(
@@ -185,21 +186,3 @@ def test_an_example_of_the_instructions_is_no_fact_and_no_reading(said: str, exa
     assert result.profile_changes == ()
     assert result.summary == ""
     assert result.episode is None
-
-
-def test_the_most_that_can_be_asked_to_be_checked_reads_no_memory_for_each_label() -> None:
-    known = [
-        ExistingMemory(f"fact-{i}", f"I own book number {i} " * 80, also=tuple(f"my {i} {n} " * 300 for n in range(22)))
-        for i in range(MAX_EXISTING)
-    ]
-    said = [("user", "I own book number 7 and it is green. " * 60)]
-    facts = [fact([1 + i % MAX_CLAUSES], "User owns a book. " * 15, "changes", f"f{i % 20 + 1}") for i in range(500)]
-    payload = json.loads(json.dumps(proposal(facts)))
-    briefing = shown(said, known)  # type: ignore[arg-type]
-    begun = time.thread_time()
-    Vocabulary([text for one in known for text in (one.text, *one.also)])
-    read_once = time.thread_time() - begun
-    result = check(read_answer(json.dumps(payload), FIELDS), briefing)
-    # about twenty times what it takes to read them; hundreds if each label went through each memory anew
-    assert time.thread_time() - begun < 100 * read_once
-    assert len(result.rejected) >= 500 - MAX_FACTS

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
@@ -13,12 +12,11 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.outline import ASKS_STANDING, INSTRUCTION
-from react_mem.memory.write.extraction.proposal import MAX_TOPIC_WORDS, strict_schema
-from react_mem.memory.write.extraction.structured import StructuredExtractor, create_extractor
+from react_mem.memory.write.extraction.structured import create_extractor
 from react_mem.memory.write.turns import Turns
 from tests.support.labels import NOTHING, fact, other, proposal
 from tests.support.scripted_model import ScriptedModel
-from tests.unit.extraction.judging import judged, only
+from tests.unit.extraction.judging import judged
 
 HAIKU = "Answers as haiku are what I want to read here."
 
@@ -90,23 +88,3 @@ async def test_the_words_are_forgotten_with_the_message() -> None:
     await memory.forget_said("ann", "beagle")
     kept = [item.payload for item in await memory.list_records("ann", [MemoryScope.SEMANTIC, MemoryScope.DIALOG])]
     assert not any("dog" in str(value) for value in kept)
-
-
-@pytest.mark.parametrize("topic", ["dog " * 90, " ".join(f"word{number}" for number in range(90)), 7, None])
-def test_the_words_are_bounded(topic: Any) -> None:
-    answer = proposal(facts=[{**fact(1, text="User got a beagle called Bo."), "topic": topic}])
-    extraction = judged(BEAGLE, answer)
-    assert len(only(extraction).topic.split()) <= MAX_TOPIC_WORDS
-    assert not extraction.rejected
-
-
-def test_nothing_is_asked_for_unless_it_is_wanted() -> None:
-    def properties(**options: bool) -> Any:
-        return strict_schema([], clauses=1, **options)["properties"]["facts"]["items"]["properties"]
-
-    assert "topic" not in properties()
-    assert "topic" in properties(topics=True)
-    model = ScriptedModel(script=["unused"])
-    assert "`topic`" not in StructuredExtractor([model], {}).instructions
-    asked = StructuredExtractor([model], {}, topics=True).instructions
-    assert asked.index("- `needs`") < asked.index("- `topic`") < asked.index("`profile`")

@@ -11,11 +11,10 @@ from react_mem.memory.context import render_memories
 from react_mem.memory.language.statements import sentences
 from react_mem.memory.llm.answers import Answer
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.model.records import Episode, Level, now
+from react_mem.memory.model.records import Episode, Level
 from react_mem.memory.write import committing as drafts
 from react_mem.memory.write.extraction.checks import check
-from react_mem.memory.write.extraction.proposal import MAX_OUTCOME, MAX_SNAPSHOT, MAX_TITLE, strict_schema
-from react_mem.memory.write.session import Stamp
+from react_mem.memory.write.extraction.proposal import MAX_TITLE
 from tests.support.labels import NOTHING, proposal
 from tests.unit.extraction.judging import Said, judged, reasons, shown
 
@@ -29,13 +28,13 @@ MILESTONE = {
     "snapshot": "",
     "importance": 0.5,
 }
-STAMP = Stamp("monday", "helper", now())
+WHERE = {"session_id": "monday", "agent_id": "helper"}
 
 
 def record(**changed: Any) -> Episode:
     draft = judged(SAID, proposal(episode={**MILESTONE, **changed})).episode
     assert draft is not None
-    return drafts.episode(draft, ("id-1", "id-2"), STAMP, ("step-1",))
+    return drafts.episode(draft, ("id-1", "id-2"), ("step-1",), **WHERE)
 
 
 def test_a_milestone_is_found_by_its_title_and_outcome_and_shown_as_one() -> None:
@@ -61,8 +60,6 @@ def test_what_is_called_nothing_or_has_no_outcome_is_a_task(missing: dict[str, A
     ("wrong", "reason"),
     [
         ({"milestone": "x" * (MAX_TITLE + 1)}, "milestone is too long"),
-        ({"outcome": "x" * (MAX_OUTCOME + 1)}, "a part of the episode is too long"),
-        ({"snapshot": "x" * (MAX_SNAPSHOT + 1)}, "a part of the episode is too long"),
         ({"goal": "Buy a yacht in Monaco"}, "no message tells of it"),
     ],
 )
@@ -70,12 +67,6 @@ def test_a_milestone_that_does_not_hold_is_refused(wrong: dict[str, Any], reason
     extraction = judged(SAID, proposal(episode={**MILESTONE, **wrong}))
     assert extraction.episode is None
     assert reasons(extraction) == [reason]
-
-
-def test_the_form_of_an_episode_is_that_of_the_answers() -> None:
-    forms = strict_schema([], clauses=1)["properties"]["episode"]["anyOf"]
-    [form] = [one for one in forms if one.get("type") == "object"]
-    assert set(form["required"]) == set(form["properties"]) == set(MILESTONE)
 
 
 def test_an_episode_that_was_stored_before_there_were_milestones_still_reads() -> None:
@@ -94,45 +85,12 @@ def test_a_snapshot_is_told_in_the_sentences_that_hold() -> None:
     assert len(sentences(record(snapshot="We weighed cities. " * 9).text)) == 5
 
 
-def test_a_snapshot_that_the_model_leaves_out_has_what_else_was_told_of_the_turn() -> None:
-    summary = "The user weighed cities for the shop and has decided; it was noted."
-    draft = judged(SAID, proposal(episode=MILESTONE, summary=summary)).episode
-    assert draft is not None
-    assert draft.snapshot == f"{MILESTONE['outcome']} {summary}"
-
-
-@pytest.mark.parametrize(
-    ("sent", "kept"), [(0.9, 0.9), (7, 1.0), (-1, 0.0), ("0.8", 0.8), ("high", 0.5), (float("nan"), 0.5), (None, 0.5)]
-)
-def test_how_much_it_matters_is_kept_within_bounds_and_costs_no_episode(sent: Any, kept: float) -> None:
-    assert record(importance=sent).importance == kept
-
-
-def test_an_episode_of_a_model_that_leaves_the_new_fields_out_is_kept() -> None:
-    old = {name: value for name, value in MILESTONE.items() if name not in ("snapshot", "importance")}
-    draft = judged(SAID, proposal(episode=old)).episode
-    assert draft is not None
-    assert (draft.milestone, draft.snapshot, draft.importance) == (old["milestone"], old["outcome"], 0.5)
-
-
-def test_the_situation_is_the_request_that_began_it() -> None:
-    said: Said = [
-        ("user", "Hello again, nice to see you!"),
-        ("user", "Which city suits the shop? Please weigh cities for it.\n> From: Bo\n> Weigh cities for the shop."),
-        ("assistant", "Hue or Da Nang."),
-        ("user", "Yes, we have decided: the shop moves to Hue."),
-    ]
-    draft = judged(said, proposal(episode=MILESTONE)).episode
-    assert draft is not None
-    assert draft.situation == "Which city suits the shop? Please weigh cities for it."
-
-
 def wanted(payload: dict[str, Any], said: Said = SAID) -> Episode | None:
     briefing = shown(said)
     first, *rest = briefing.messages
     briefing = replace(briefing, messages=[replace(first, snapshot=True), *rest])
     draft = check(Answer(payload), briefing).episode
-    return None if draft is None else drafts.episode(draft, ("id-1",), STAMP)
+    return None if draft is None else drafts.episode(draft, ("id-1",), **WHERE)
 
 
 def test_what_the_switching_engine_asks_for_is_a_milestone_whatever_the_model_calls_it() -> None:

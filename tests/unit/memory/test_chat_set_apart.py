@@ -6,12 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer, without_unlabelled
+from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
 from react_mem.memory.write.chat_summary.summary_form import ChatSummary, ChatSummaryRequest
 from tests.support.scripted_model import ScriptedModel
 
@@ -22,11 +19,6 @@ SHOWN = {
         "red kettles",
         ("0900 555 142", "Elm Road", "eve@stone.example"),
     ),
-    "announced in English": (
-        "I want two red kettles.\nMy sister wrote:\nI am Eve, call me on 0900 555 142, 9 Elm Road.",
-        "red kettles",
-        ("0900 555 142", "Elm Road"),
-    ),
     "announced in Vietnamese": (
         "Chị muốn đặt 2 ấm đỏ.\nEm xem giúp chị tin nhắn này:\nTôi là Bình, số điện thoại 0987 654 321, 5 Trần Phú.",
         "2 ấm đỏ",
@@ -36,11 +28,6 @@ SHOWN = {
         "我要订两个红色水壶。\n请看一下这封邮件：\n我叫王伟，电话是13800138000，住在北京朝阳区。",
         "红色水壶",
         ("13800138000", "朝阳区"),
-    ),
-    "announced in Japanese": (
-        "赤いやかんを2つ注文します。\nこのメールを読んでください：\n田中と申します。電話番号は090-1234-5678です。",
-        "赤いやかん",
-        ("090-1234-5678", "田中"),
     ),
     "marked": (
         "> My address is 12 Baker Street.\n> Call me on 0900 555 142.\n\nI want two red kettles.",
@@ -61,7 +48,7 @@ async def summed_up(said: dict[str, str] | None = None, **asked: Any) -> tuple[C
 
 
 @pytest.mark.parametrize(("text", "own", "shown"), SHOWN.values(), ids=SHOWN)
-@pytest.mark.parametrize("where", ["newest", "earlier", "by name", "told as one text"])
+@pytest.mark.parametrize("where", ["newest", "told as one text"])
 async def test_the_model_is_shown_it_apart(where: str, text: str, own: str, shown: tuple[str, ...]) -> None:
     asked: dict[str, Any] = {
         "newest": {"user_input": text},
@@ -103,24 +90,3 @@ async def test_a_number_of_it_is_not_given_as_the_customers(text: str, shown: tu
     assert again.sum_history == told
     stolen, _ = await summed_up({"summary": claimed}, previous_summary=made.sum_history)
     assert stolen.sum_history == "Wants kettles. Customer: […]."
-
-
-async def test_what_the_customer_says_as_well_is_theirs() -> None:
-    text = "My number is 0900 555 142.\n> My number is 0900555142, said Eve."
-    made, _ = await summed_up({"summary": "Call 0900 555 142."}, user_input=text)
-    assert (made.sum_history, made.degraded) == ("Call 0900 555 142.", [])
-
-
-async def test_the_language_is_that_of_what_they_say() -> None:
-    text = "Em xem giúp chị tin nhắn này:\n我叫王伟，住在北京朝阳区，请马上给我打电话。我要订两个红色水壶。"
-    made, _ = await summed_up({"language": "?"}, user_input=text)
-    assert made.language == "vi"
-
-
-@given(st.lists(st.sampled_from(["Call 0900 555 142.", "(quoted) It has 0900 555 142.", "想买。", "\n", " ", "a\nb"])))
-def test_but_for_such_numbers_every_word_stays(pieces: list[str]) -> None:
-    text = " ".join(pieces)
-    assert without_unlabelled(text, ["0900 555 142"]) == unwrapped(text)
-    left = without_unlabelled(text, [])
-    assert left.count("[…]") == text.count("Call 0900 555 142.")
-    assert left.replace("[…]", "0900 555 142") == unwrapped(text)

@@ -120,9 +120,10 @@ def contiguous(before: int, move: str = "go") -> Iterable[Choice]:
     yield from ((1, "go") for _ in range(200))
 
 
-@pytest.mark.parametrize("move", ["go", "cancel"])
-@pytest.mark.parametrize("already", [1, 3], ids=["first turn", "second turn"])
-@pytest.mark.parametrize("store", [GatedStore, GuardedGatedStore])
+@pytest.mark.parametrize(
+    ("store", "already", "move"),
+    [(GatedStore, 1, "cancel"), (GatedStore, 3, "go"), (GuardedGatedStore, 1, "go"), (GuardedGatedStore, 3, "cancel")],
+)
 async def test_an_answer_that_comes_at_any_moment_of_an_extraction_is_not_lost(
     store: type[GatedStore], already: int, move: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,8 +30,6 @@ from tests.unit.memory.test_importing import fact as entry
 from tests.unit.memory.test_reconcile import DAYS, OSLO, START, Facts, apply, say
 
 HOME, PLACE, CITY = "Oslo is home.", "My place is in Oslo.", "Oslo is my city."
-OWNERS = [Origin.USER, Origin.ASSENT]
-OTHERS = [one for one in Origin if one not in OWNERS]
 
 said_before = st.lists(
     st.tuples(st.sampled_from([OSLO, HOME]), st.sampled_from([one for one in Origin if one is not Origin.USER])),
@@ -81,32 +79,6 @@ def test_it_is_the_strongest_that_says_it_and_without_them_the_next(
     assert apply(operations, facts) == facts
 
 
-said_by_anybody = st.lists(st.tuples(st.sampled_from([OSLO, HOME, PLACE]), st.sampled_from(list(Origin))), max_size=3)
-
-
-@given(said_before, said_by_anybody)
-def test_nothing_that_is_said_again_lowers_it_and_nobody_elses_words_lift_it(
-    before: list[tuple[str, Origin]], after: list[tuple[str, Origin]]
-) -> None:
-    operations = told([*before, *after])
-    origins = [origin for _, origin in (*before, *after)]
-    [(text, origin, _)] = believed(apply(operations).values())
-    owners = [one for one in OWNERS if one in origins]
-    if owners:
-        assert origin is owners[0]
-        assert text in {one.text for one in operations if one.origin is origin}
-    else:
-        assert origin in origins
-        same = [one for one in operations if one.text == text]
-        assert origin in {one.origin for one in same}
-
-
-@pytest.mark.parametrize("origin", OTHERS)
-def test_no_tool_and_no_page_lifts_what_an_import_says_in_other_words(origin: Origin) -> None:
-    [fact] = apply([say(OSLO, origin=Origin.IMPORT), say(HOME, "m2", "same", OSLO, origin=origin)]).values()
-    assert (fact.text, fact.origin) == (OSLO, Origin.IMPORT)
-
-
 def test_what_the_user_ended_does_not_come_back_without_their_saying_it() -> None:
     facts = apply(
         [
@@ -128,23 +100,6 @@ def test_a_branch_that_is_left_takes_it_back_and_one_that_is_followed_again_says
     assert believed(left.values()) == [(OSLO, Origin.IMPORT, ("m1",))]
     again = {**left, **{fact.id: fact for fact in beliefs.believed(left, [], DAYS, START)}}
     assert believed(again.values()) == [(HOME, Origin.USER, ("m2",))]
-
-
-def test_what_needs_it_needs_what_the_user_says_now() -> None:
-    bus = Operation("new", "I take the bus.", source_ids=("m2",), needs=(fact_id("user", OSLO),))
-    facts = apply([say(HOME, "m3", "same", OSLO)], apply([say(OSLO, origin=Origin.IMPORT), bus]))
-    assert facts[bus.id].needs == (fact_id("user", HOME),)
-    assert facts[bus.id].doubts == ()
-    over = apply([Operation("ends", "", target_id=fact_id("user", HOME), source_ids=("m4",))], facts)
-    assert not over[fact_id("user", HOME)].current
-    assert over[fact_id("user", HOME)].needed_by == (bus.id,)
-
-
-def test_what_it_was_in_doubt_about_is_settled() -> None:
-    doubted = [say(OSLO, origin=Origin.IMPORT), say("I live in Rome.", "m2", "unsure", OSLO)]
-    facts = apply([say(HOME, "m3", "same", OSLO)], apply(doubted))
-    assert believed(facts.values()) == [(HOME, Origin.USER, ("m3",))]
-    assert all(fact.doubts == () for fact in facts.values())
 
 
 # --- by the ways in which it is said ----------------------------------------------------------------------------------
@@ -171,7 +126,6 @@ async def current(memory: MemoryFacade) -> list[tuple[str, Origin]]:
         ("I am allergic to peanuts.", "Peanuts make me ill.", "Peanuts"),
         ("Tôi sống ở Huế.", "Nhà tôi ở Huế.", "Nhà tôi"),
         ("我住在上海。", "我的家在上海。", "我的家"),
-        ("私は医者です。", "私は医師として働いています。", "医師として"),
     ],
 )
 async def test_an_import_that_is_said_in_other_words(known: str, said: str, clause: str, memory: MemoryFacade) -> None:
@@ -216,14 +170,6 @@ async def test_forgetting_it_forgets_what_it_took_the_place_of(memory: MemoryFac
         [],
         {},
     )
-
-
-async def test_its_history_tells_it_once(memory: MemoryFacade) -> None:
-    await import_from(memory, Told(entry("1", "I live in Hue.")), ImportOwners(user="ann"))
-    await chat(memory, "My home is in Hue.", Labeller(Says("My home", "same", "I live in Hue")))
-    detail = await memory.explain("ann", fact_id("user", "My home is in Hue."))
-    assert detail is not None
-    assert [one.text for one in detail.history] == ["I live in Hue.", "My home is in Hue."]
 
 
 @pytest.mark.parametrize(("gone", "left"), [("monday", "My home is in Hue."), ("tuesday", "I live in Hue.")])

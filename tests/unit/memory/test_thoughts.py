@@ -12,8 +12,8 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.context.memories import render_memories
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.index.entries import entries, whole_text
-from react_mem.memory.merging.transcript import is_said, to_records
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.merging.transcript import to_records
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
@@ -83,21 +83,11 @@ def test_the_calls_of_a_turn_hang_on_the_answer_they_led_to() -> None:
         assert not other.thinking
 
 
-def test_a_record_without_them_is_stored_without_a_byte_for_them() -> None:
-    question, answer = (record.to_value() for record in recorded(*asked_and_answered()))
-    assert {"tool_calls", "thinking"}.isdisjoint(question)
-    assert {"tool_calls", "thinking"} <= answer.keys()
-    assert Message.from_value(answer).to_value() == answer
-    assert Message.from_value(question).to_value() == question
-
-
 @pytest.mark.parametrize(
     "answer",
     [
         AIMessage("Hello.", id="a", additional_kwargs={"reasoning_content": "Hm."}),
-        AIMessage("Hello.", id="a", additional_kwargs={"thought": "Hm."}),
         AIMessage("<think>Hm.</think>\n\nHello.", id="a"),
-        AIMessage([{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "Hello."}], id="a"),
         AIMessage(
             [
                 {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}], "encrypted_content": "x"},
@@ -117,31 +107,7 @@ def test_thinking_is_told_from_what_is_said_in_the_forms_of_the_providers(answer
     assert record.text == whole_text(record.to_value()) == "Hello."
 
 
-def test_who_only_thinks_says_nothing_and_what_a_user_says_is_no_thinking() -> None:
-    assert not is_said(AIMessage("<think>Hm", id="a"))
-    assert not is_said(AIMessage([{"type": "thinking", "thinking": "Hm."}], id="a"))
-    [record] = recorded(HumanMessage("<think>What is this tag?</think>", id="q"))
-    assert record.text == record.content == "<think>What is this tag?</think>"
-
-
-def test_both_are_bounded() -> None:
-    [_, answer] = recorded(*asked_and_answered(thought="so " * 9_000 + "done", city="x" * 9_000))
-    assert len(answer.tool_calls[0].arguments) == 2_000
-    assert len(answer.thinking) == 4_000
-    assert answer.thinking.endswith("so done")
-    many = [AIMessage("", id=f"c{n}", tool_calls=[call("look", f"c{n}")]) for n in range(30)]
-    [answer] = recorded(*many, AIMessage("Done.", id="a"))
-    assert [called.id for called in answer.tool_calls] == [f"c{n}" for n in range(10, 30)]
-
-
-def test_neither_is_indexed() -> None:
-    [_, answer] = recorded(*asked_and_answered())
-    value = answer.to_value()
-    [entry] = entries("text", whole_text(value), value)
-    assert {"bluebird", "weather"}.isdisjoint(entry.terms)
-
-
-@pytest.mark.parametrize("question", ["How warm is it in Huế?", None])
+@pytest.mark.parametrize("question", ["How warm is it in Huế?"])
 async def test_an_agent_reads_what_it_thought_itself_and_no_other(question: str | None) -> None:
     store = InMemoryStore()
     one = turns(store, "a")
@@ -173,18 +139,6 @@ async def test_no_model_is_shown_it_behind_the_turn() -> None:
     summaries = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), filter={"kind": "summary"}, limit=9)
     assert summaries
     assert "bluebird" not in str([item.value for item in summaries])
-
-
-async def test_the_owners_export_has_it_and_it_comes_back() -> None:
-    store = InMemoryStore()
-    one = turns(store, "a")
-    await one.close(asked_and_answered(), None)
-    lines = [line async for line in one.memory.export_user("ann")]
-    assert SECRET in "".join(lines)
-    other = MemoryFacade(InMemoryStore())
-    await other.import_user("bob", lines)
-    context = await other.dialog.get_context("bob", "of a", agent_id="a")
-    assert context.messages[-1].thinking == SECRET
 
 
 async def test_what_is_forgotten_is_forgotten_there_too() -> None:
@@ -231,19 +185,6 @@ BLOCKS: list[str | dict[str, Any]] = [
     call("weather", city="Huế"),
     {"type": "tool_use", "name": "clock", "input": {}, "id": "c2"},
 ]
-
-
-def test_calls_and_thoughts_among_the_blocks_of_an_answer_are_kept_in_their_fields() -> None:
-    [record] = recorded(AIMessage(BLOCKS, id="a"))
-    assert record.content == [{"type": "text", "text": "It is 31 degrees."}]
-    assert [(one.name, one.arguments, one.id) for one in record.tool_calls] == [
-        ("weather", '{"city": "Huế"}', "c1"),
-        ("clock", "{}", "c2"),
-    ]
-    assert record.thinking == SECRET
-    # providers tell a call twice
-    [twice] = recorded(AIMessage(BLOCKS, tool_calls=[call("weather", city="Huế")], id="c"), AIMessage("31.", id="a"))
-    assert [one.id for one in twice.tool_calls] == ["c1", "c2"]
 
 
 @pytest.mark.parametrize("known", [{}, {"tool_calls": [call("weather", city="Huế")]}])

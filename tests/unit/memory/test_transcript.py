@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,7 +11,6 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.transcript import misdated, to_records
-from react_mem.memory.model.external import WEB_SEARCH
 from react_mem.memory.model.records import Message
 
 SECRET = "my salary is 5,000"
@@ -19,10 +18,6 @@ SECRET = "my salary is 5,000"
 
 def _message(said_at: Any, id_: str = "m1") -> HumanMessage:
     return HumanMessage("hello", id=id_, additional_kwargs={"said_at": said_at})
-
-
-def _ahead(**by: float) -> str:
-    return (datetime.now(UTC) + timedelta(**by)).isoformat()
 
 
 def _recorded(message: BaseMessage) -> datetime:
@@ -43,22 +38,13 @@ def test_a_time_that_can_be_is_taken_over(said_at: str, expected: datetime) -> N
     assert misdated([_message(said_at)]) == ""
 
 
-def test_a_clock_may_be_ahead_by_less_than_a_day() -> None:
-    told = _ahead(hours=23)
-    assert _recorded(_message(told)) == datetime.fromisoformat(told)
-    assert misdated([_message(told)]) == ""
-
-
 @pytest.mark.parametrize(
     ("said_at", "reason"),
     [
         (SECRET, "not an ISO 8601 time"),
-        ("", "not an ISO 8601 time"),
-        (0, "not an ISO 8601 time"),
         ({"at": SECRET}, "not an ISO 8601 time"),
         ("2024-13-01T00:00:00Z", "not an ISO 8601 time"),
         ("1969-12-31T23:59:59Z", "before 1970"),
-        ("0001-01-01T00:00:00+14:00", "before 1970"),
         ("9999-12-31T23:59:59-14:00", "more than a day ahead of now"),
     ],
 )
@@ -72,12 +58,6 @@ def test_of_a_time_that_cannot_be_the_message_is_kept_and_the_cause_is_told(said
     assert SECRET not in told
 
 
-def test_a_clock_may_not_be_further_ahead() -> None:
-    message = _message(_ahead(days=2))
-    assert _recorded(message) <= datetime.now(UTC)
-    assert "more than a day ahead of now" in misdated([message])
-
-
 def test_only_what_is_new_and_said_is_told_of() -> None:
     wrong = [_message("soon", id_) for id_ in ("m1", "m2", "m3", "m4", "m5")]
     assert misdated(wrong, since="m5") == ""
@@ -85,34 +65,6 @@ def test_only_what_is_new_and_said_is_told_of() -> None:
     assert "2 more" in misdated(wrong)
     call = {"name": "search", "args": {}, "id": "c"}
     assert misdated([AIMessage("", id="m", tool_calls=[call], additional_kwargs={"said_at": "soon"})]) == ""
-
-
-def test_an_answer_is_trusted_no_more_than_what_its_turn_has_heard() -> None:
-    def call(tool: str, number: int) -> AIMessage:
-        called = {"name": tool, "args": {}, "id": f"c{number}", "type": "tool_call"}
-        return AIMessage("", id=f"call{number}", tool_calls=[called])
-
-    thread = [
-        HumanMessage("I live in Hue.", id="1"),
-        AIMessage("Noted.", id="2"),
-        HumanMessage("Is it hot?", id="3"),
-        call("weather", 1),
-        ToolMessage("You live in Rome.", tool_call_id="c1", id="t1"),
-        AIMessage("You live in Rome.", id="4"),
-        HumanMessage("And in Rome?", id="5"),
-        call("weather", 2),
-        call(WEB_SEARCH, 3),
-        AIMessage("It is hot in Rome.", id="6"),
-        HumanMessage("Thanks", id="7"),
-        AIMessage("You are welcome.", id="8"),
-    ]
-    records = to_records(thread, first=0, session_id="s", agent_id="a")
-    assert [record.origin.value for record in records] == [
-        *("user", "assistant"),
-        *("user", "tool"),
-        *("user", "web"),
-        *("user", "assistant"),
-    ]
 
 
 async def test_whoever_appends_to_a_dialog_is_told_and_nothing_is_stored() -> None:
@@ -147,9 +99,3 @@ async def test_what_is_taken_in_from_a_file_instructs_nobody() -> None:
     [record] = to_records([HumanMessage(ALWAYS, id="1")], first=0, session_id="s", agent_id="a")
     assert "standing" in record.to_value()
     assert Message.from_value(Message.as_imported(record.to_value())).standing == ""
-
-
-def test_a_record_that_says_nothing_of_it_stands_for_nothing() -> None:
-    [record] = to_records([HumanMessage("I live in Hue.", id="1")], first=0, session_id="s", agent_id="a")
-    assert "standing" not in record.to_value()
-    assert Message.from_value(record.to_value()).standing == ""

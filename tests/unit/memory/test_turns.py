@@ -143,21 +143,6 @@ async def test_what_is_forgotten_before_it_is_indexed_stays_forgotten() -> None:
     assert await kinds(store) == []
 
 
-async def test_what_is_forgotten_while_it_is_concluded_stays_forgotten() -> None:
-    store, reader = InMemoryStore(), Reader(allergic)
-    one = turns(store, reader)
-    await say(one, "I am allergic to peanuts.")
-    await one.extract()
-    reader.asked.clear()
-    reader.go_on.clear()
-    work = asyncio.create_task(end_conversation(one))
-    await reader.asked.wait()
-    await one.memory.forget_user("ann")
-    reader.go_on.set()
-    await work
-    assert await kinds(store) == []
-
-
 async def test_what_is_said_while_a_conversation_is_concluded_leaves_it_open() -> None:
     store, reader = InMemoryStore(), Reader()
     one = turns(store, reader, extraction={"quiet_after": 0})
@@ -181,23 +166,6 @@ async def test_a_conversation_that_is_concluded_again_is_still_one_episode() -> 
     await say(one, "I am allergic to peanuts.", "And to shrimps.")
     await end_conversation(one)
     assert (await episode_levels(store)).count("conversation") == 1
-
-
-async def test_an_agent_that_draws_nothing_draws_nothing_at_the_end_either() -> None:
-    reader = Reader(allergic)
-    one = turns(InMemoryStore(), reader, extraction={"mode": "off", "quiet_after": 0})
-    await say(one, "I am allergic to peanuts.")
-    await end_conversation(one)
-    assert reader.calls == 0
-    assert await quiet_conversations(one) == []
-
-
-async def test_without_episodes_a_conversation_ends_without_one() -> None:
-    store = InMemoryStore()
-    one = turns(store, Reader(allergic), recall={"episodic": False})
-    await say(one, "I am allergic to peanuts.")
-    await end_conversation(one)
-    assert await episode_levels(store) == []
 
 
 @pytest.mark.parametrize("mode", ["agent", "off"])
@@ -288,18 +256,6 @@ async def test_a_model_is_shown_when_each_message_was_said_and_which_it_has_read
     assert all(m.at is not None for m in reader.shown if m.role != "tool")
 
 
-async def test_words_that_an_earlier_version_gave_a_message_stay_and_are_forgotten_with_it() -> None:
-    store = InMemoryStore()
-    one = turns(store, Reader())
-    await say(one, "She went surfing.")
-    lines = [line async for line in one.memory.export_user("ann")]
-    lines = [line.replace('"keywords":""', '"keywords":"sport"') for line in lines]
-    await one.memory.import_user("bob", lines)
-    assert [value["keywords"] for value in await said(store, "bob")] == ["sport", "sport"]
-    await one.memory.delete_session("bob", "1")
-    assert "sport" not in repr(await store.asearch(("memory", "bob"), limit=100))
-
-
 async def test_a_turn_that_ends_without_an_answer_to_keep_is_read_soon() -> None:
     store = InMemoryStore()
     turns = Turns(MemoryFacade(store), Reader(), "ann", "1", "tester")
@@ -319,7 +275,6 @@ async def test_a_turn_that_ends_without_an_answer_to_keep_is_read_soon() -> None
         ({}, "assistant"),
         ({"searched": True}, "web"),
         ({"steps": [{"action": "weather", "arguments": {}, "observation": "hot", "error": ""}]}, "tool"),
-        ({"steps": [{"action": "web_search", "arguments": {}, "observation": "hot", "error": ""}]}, "web"),
         ({"steps": [{"action": "store_fact", "arguments": {}, "observation": "Stored.", "error": ""}]}, "assistant"),
     ],
 )

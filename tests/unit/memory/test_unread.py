@@ -109,11 +109,3 @@ async def test_more_than_fits_at_once_is_worked_off_turn_by_turn() -> None:
     await elsewhere.extract()
     await elsewhere.extract()
     assert len(set(reader.shown)) == 30
-
-
-async def test_what_was_forgotten_meanwhile_is_not_offered() -> None:
-    store, reader = InMemoryStore(), Reader()
-    await say(keyless(store), "I am allergic to peanuts.")
-    await MemoryFacade(store).delete_session("ann", "1")
-    await replace(keyless(store, "2"), extractor=reader).extract()
-    assert reader.shown == []

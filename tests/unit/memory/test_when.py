@@ -28,35 +28,21 @@ def _told(when: When) -> tuple[str, str, str]:
         ("I flew to Rome yesterday", "2026-03-03", "", ""),
         ("I fly to Rome tomorrow at 3pm", "2026-03-05T15:00:00+07:00", "", ""),
         ("I fly to Rome next Tuesday", "2026-03-10", "", ""),
-        ("On Tuesday next week I fly to Rome", "2026-03-10", "", ""),
-        ("I moved two months ago", "2026-01-01", "", ""),
         ("I have lived here since March", "", "2026-03-01", ""),
-        ("I have lived here since last Tuesday", "", "2026-03-03", ""),
-        ("I start at Acme from next Monday", "", "2026-03-09", ""),
         ("I must hand in my thesis by the 24th", "2026-03-24", "", ""),
-        ("I am in Rome until 2028", "", "", "2028-12-31"),
         ("I am on leave from 3 May to 10 May 2026", "", "2026-05-03", "2026-05-10"),
         ("Hồi năm ngoái tôi chuyển nhà", "2025-01-01", "", ""),
-        ("Thứ ba tuần sau tôi bay", "2026-03-10", "", ""),
         ("9 giờ sáng mai tôi họp", "2026-03-05T09:00:00+07:00", "", ""),
-        ("Tôi làm ở đây từ tháng 3", "", "2026-03-01", ""),
         ("Tôi sống ở Huế từ năm 2020 đến năm 2022", "", "2020-01-01", "2022-12-31"),
         ("我下周二去上海", "2026-03-10", "", ""),
-        ("我下下个星期一出差", "2026-03-16", "", ""),
         ("明天下午三点半开会", "2026-03-05T15:30:00+07:00", "", ""),
         ("我去年三月搬家", "2025-03-01", "", ""),
         ("我两年前结婚", "2024-01-01", "", ""),
-        ("我2019年毕业", "2019-01-01", "", ""),
-        ("我從三月開始學法語", "", "2026-03-01", ""),
-        ("24号之前要交报告", "2026-03-24", "", ""),
         ("我在这里住到下个月底", "", "", "2026-04-30"),
-        ("我下个月5号结婚", "2026-04-05", "", ""),
         ("昨日の午後3時に会った", "2026-03-03T15:00:00+07:00", "", ""),
         ("来週の火曜日に東京へ行きます", "2026-03-10", "", ""),
         ("来月5日に引っ越す", "2026-04-05", "", ""),
-        ("三日前に着いた", "2026-03-01", "", ""),
         ("3月から東京に住んでいます", "", "2026-03-01", ""),
-        ("24日までに提出します", "2026-03-24", "", ""),
         ("2028年3月まで大阪にいます", "", "", "2028-03-31"),
     ],
 )
@@ -67,58 +53,29 @@ def test_times_that_the_words_name(clause: str, event_at: str, valid_from: str, 
 
 
 @pytest.mark.parametrize(
-    "clause",
-    [
-        "I swim every Tuesday",
-        "I live on the 24th floor",
-        "I met her on Friday",  # the last one, or the next
-        "Ich mag Kaffee",
-        "Tôi bơi mỗi thứ ba",
-        "我每周二游泳",
-        "我住在中山路5号",
-        "毎週火曜日に泳ぐ",
-        "3日間休んだ",
-        "",
-    ],
-)
-def test_words_that_name_no_one_time(clause: str) -> None:
-    assert resolve(clause, SAID_AT, ZONE, "") == When()
-
-
-@pytest.mark.parametrize(
     ("clause", "proposed", "event_at", "valid_from", "valid_to"),
     [
         # its date is wrong: the words are read
         ("I fly next Tuesday", "2026-03-12", "2026-03-10", "", ""),
         ("I met her on Friday", "2026-02-26", "2026-02-27", "", ""),
-        ("我下周二去上海", "2026-03-03", "2026-03-10", "", ""),
         ("I have lived here since March", "2026-02..", "", "2026-03-01", ""),
         # it decides what is open
         ("I met her on Friday", "2026-02-27", "2026-02-27", "", ""),
-        ("I see her on Friday", "2026-03-06", "2026-03-06", "", ""),
-        ("I was in Rome in April", "2023-04", "2023-04-01", "", ""),
         ("I have lived here since March", "2024-03..", "", "2024-03-01", ""),
         ("I go there the Tuesday after next", "2026-03-17", "2026-03-17", "", ""),
         ("I am in Rome until May", "..2026-05", "", "", "2026-05-31"),
-        ("Tôi ở đây đến tháng 5", "..2026-05", "", "", "2026-05-31"),
-        ("5月まで大阪にいます", "..2026-05", "", "", "2026-05-31"),
         # it says what role a time has
         ("I moved to Rome last March", "2025-03..", "", "2025-03-01", ""),
         ("Last summer I lived in Hue", "2025-06..2025-08", "", "2025-06-01", "2025-08-31"),
-        ("I must hand in my thesis by the 24th", "..2026-03-24", "", "", "2026-03-24"),
         ("I have lived here since March", "2026-03", "", "2026-03-01", ""),
         # nobody said that it begins when it ends
         ("I am in Rome until 2028", "2028..", "", "", "2028-12-31"),
         # it may be more exact
-        ("I saw a doctor last week", "2026-02-26", "2026-02-26", "", ""),
         ("I see a doctor tomorrow at three in the afternoon", "2026-03-05T15:00", "2026-03-05T15:00:00+07:00", "", ""),
         # languages whose times are not read
-        ("El martes que viene vuelo a Madrid", "2026-03-10", "2026-03-10", "", ""),
         ("Vivo aquí desde marzo", "2026-03..", "", "2026-03-01", ""),
         ("Estuve en Lima hasta 2020", "..2020", "", "", "2020-12-31"),
-        ("Nächsten Dienstag um 15 Uhr fliege ich", "2026-03-10T15:00", "2026-03-10T15:00:00+07:00", "", ""),
         ("Ich wohne seit 2019 hier", "2019..", "", "2019-01-01", ""),
-        ("Ich war im Urlaub", "2026-02-02..2026-02-13", "", "2026-02-02", "2026-02-13"),
     ],
 )
 def test_a_proposal_beside_the_words(clause: str, proposed: str, event_at: str, valid_from: str, valid_to: str) -> None:
@@ -128,20 +85,13 @@ def test_a_proposal_beside_the_words(clause: str, proposed: str, event_at: str, 
 @pytest.mark.parametrize(
     "proposed",
     [
-        "..",
         "...",
-        "soon",
         "2026-13",
         "2026-02-30",
-        "2026-3-1",
         "1700",
         "2300-01-01..",
-        "2026-03-04T25:00",
-        "04/03/2026",
-        "2026..2027..2028",
         "2026..soon",
         "٢٠٢٦",
-        "2026" * 100,
         "2026-03-04T10:00 in Rome",
     ],
 )
@@ -160,11 +110,6 @@ def test_the_day_is_the_users() -> None:
         2026, 3, 3, tzinfo=ZoneInfo("America/New_York")
     )
     assert resolve("I left today", late, UTC, "").event_at == datetime(2026, 3, 4, tzinfo=UTC)
-
-
-def test_only_the_beginning_of_a_long_clause_is_read() -> None:
-    assert resolve("x " * 250 + "yesterday", SAID_AT, ZONE, "") == When()
-    assert resolve("yesterday " + "x " * 100_000, SAID_AT, ZONE, "").event_at is not None
 
 
 WORDS = (
@@ -202,15 +147,11 @@ def test_nothing_said_makes_it_fail(text: str, said_at: datetime, zone: tzinfo, 
         ("I stopped smoking last year", "", "2025-12-31T23:59:59+07:00"),
         ("Tôi bỏ thuốc từ năm ngoái", "", "2025-01-01T00:00:00+07:00"),
         ("我去年戒烟了", "", "2025-12-31T23:59:59+07:00"),
-        ("I quit my job yesterday", "", "2026-03-03T23:59:59+07:00"),
         ("I quit my job yesterday at 3pm", "", "2026-03-03T15:00:00+07:00"),
         ("I lived there until 2024", "", "2024-12-31T23:59:59+07:00"),
         ("I have not smoked since 2024", "", "2024-01-01T00:00:00+07:00"),
-        ("Ich rauche nicht mehr", "2025-11", "2025-11-30T23:59:59+07:00"),
         ("I no longer smoke", "", ""),
         ("I quit today", "", ""),
-        ("I quit this year", "", ""),
-        ("I quit next Friday", "", ""),
         ("I am quitting", "2027-01-01", ""),
     ],
 )
@@ -233,20 +174,13 @@ def _profile(**fields: str) -> Profile:
     ("name", "value", "hours"),
     [
         ("time_zone", "Asia/Ho_Chi_Minh", 7),
-        ("timezone", "asia/ho_chi_minh", 7),
         ("Time zone", "Asia/Ho_Chi_Minh (UTC+7)", 7),
         ("tz", "UTC+5:30", 5.5),
         ("timeZone", "GMT-03:00", -3),
-        ("time_zone", "+0700", 7),
-        ("time_zone", "UTC\N{MINUS SIGN}8", -8),
-        ("múi_giờ", "Asia/Ho_Chi_Minh", 7),
         ("time_zone", "UTC", 0),
-        ("time_zone", "Berlin time", 0),
         ("time_zone", "UTC+99", 0),
-        ("time_zone", "Europe", 0),
         ("time_zone", "../../etc/passwd", 0),
         ("time_zone", "\0\ud800" * 500, 0),
-        ("location", "Rome", 0),
         ("pronouns", "they/them", 0),
     ],
 )
@@ -257,39 +191,3 @@ def test_the_zone_of_a_profile(name: str, value: str, hours: float) -> None:
 def test_without_a_profile_the_zone_is_utc() -> None:
     assert zone_of(None) is UTC
     assert zone_of(_profile()) is UTC
-
-
-@pytest.mark.parametrize(
-    ("clause", "proposed", "valid_from", "valid_to"),
-    [
-        (
-            "Seit letztem November bin ich in Kurzarbeit, und das geht bis Ende Mai",
-            "2025-11..2026-05",
-            "2025-11",
-            "2026-05",
-        ),
-        (
-            "Del 3 de enero al final de junio vivo en Lima, hasta June 30",
-            "2026-01-03..2026-06-30",
-            "2026-01",
-            "2026-06",
-        ),
-    ],
-)
-def test_a_time_that_is_read_is_one_end_of_a_span_and_not_both(
-    clause: str, proposed: str, valid_from: str, valid_to: str
-) -> None:
-    when = resolve(clause, datetime(2026, 3, 2, tzinfo=UTC), UTC, proposed)
-    assert when.valid_from is not None
-    assert when.valid_to is not None
-    assert (when.valid_from.isoformat()[:7], when.valid_to.isoformat()[:7]) == (valid_from, valid_to)
-
-
-@pytest.mark.parametrize(
-    ("clause", "since"),
-    [("tôi bỏ thuốc lá được ba tháng rồi", "2025-12"), ("học được 2 năm rồi", "2024-01")],
-)
-def test_so_long_already_is_counted_from_then(clause: str, since: str) -> None:
-    when = resolve(clause, SAID_AT, ZONE, f"{since}..")
-    assert when.valid_from is not None
-    assert when.valid_from.isoformat()[:7] == since

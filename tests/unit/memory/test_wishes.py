@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.store.base import Op, PutOp, SearchOp
+from langgraph.store.base import Op, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.owned import everything
@@ -91,20 +89,6 @@ async def test_what_is_to_be_forgotten_is_forgotten_wherever_the_process_dies(mo
     assert writes > 3
 
 
-async def test_what_is_told_anew_after_it_was_forgotten_stays() -> None:
-    store = MortalStore()
-    await say(store, "I like green tea.", 0)
-    await turns(store, Labeller(Says("green tea"))).extract()
-    await say(store, "Forget that I like green tea!", 1)
-    await turns(store, FORGETS).extract()
-    await say(store, "I like green tea.", 2)
-    await turns(store, Labeller(Says("green tea"))).extract()
-    await turns(store, FORGETS).extract()
-    assert [fact.text for fact in await turns(store, None).memory.semantic.history(user_id="ann")] == [
-        "I like green tea."
-    ]
-
-
 async def test_what_cannot_be_forgotten_now_keeps_nothing_from_being_read(monkeypatch: pytest.MonkeyPatch) -> None:
     store = MortalStore()
     await say(store, "I like green tea.", 0)
@@ -137,48 +121,3 @@ async def test_what_a_conversation_asks_to_forget_is_forgotten_when_it_is_read_a
     left = await told(store)
     assert "green tea" not in left
     assert "boat" in left
-
-
-async def test_a_turn_and_its_end_ask_for_wishes_only_beside_what_they_read_anyway() -> None:
-    class CountingStore(InMemoryStore):
-        batches: list[list[Op]]
-
-        async def abatch(self, ops: Iterable[Op]) -> list[Any]:
-            ops = list(ops)
-            self.batches.append(ops)
-            return await super().abatch(ops)
-
-    store = CountingStore()
-    store.batches = []
-    await say(store, "I drink green tea.", 1)
-    await end_conversation(turns(store, FORGETS, "1"))
-    meta = meta_namespace("ann")
-    searched = [[op for op in ops if isinstance(op, SearchOp)] for ops in store.batches]
-    with_wishes = [ops for ops in searched if any(op.namespace_prefix == meta for op in ops)]
-    assert with_wishes, "what a crash left is looked for"
-    assert not [ops for ops in with_wishes if all(op.namespace_prefix == meta for op in ops)]
-
-
-async def test_a_worker_that_is_stopped_while_it_forgets_leaves_the_turns_to_the_next(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    store = MortalStore()
-    await say(store, "I like green tea.", 0)
-    await turns(store, Labeller(Says("green tea"))).extract()
-    await say(store, "Forget that I like green tea!", 1)
-
-    async def stopped(*_: Any, **__: Any) -> Any:
-        raise asyncio.CancelledError
-
-    with monkeypatch.context() as stopping:
-        stopping.setattr("react_mem.memory.write.session.forget", stopped)
-        with pytest.raises(asyncio.CancelledError):
-            await turns(store, FORGETS).extract()
-        await say(store, "I have a boat.", 2)
-        with pytest.raises(asyncio.CancelledError):
-            await turns(store, FORGETS).extract()
-    [waiting] = await turns(store, None).memory.pending("ann")
-    assert not waiting["claimed_by"]
-    await turns(store, FORGETS).extract()
-    assert "green tea" not in await told(store)
-    assert "boat" in await told(store)

@@ -82,45 +82,6 @@ async def test_a_round_takes_everybody_and_is_made_once_an_interval() -> None:
     assert again.total == 1
 
 
-async def test_of_two_at_once_one_makes_it() -> None:
-    store, clock = InMemoryStore(), Clock()
-    await say(store, "ann")
-    done = await asyncio.gather(*(rounds(store, str(n), clock).make(KEPT) for n in range(3)))
-    assert [report.total for report in done if report is not None] == [1]
-
-
-async def test_what_a_dead_process_has_begun_is_taken_over_when_its_lease_runs_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    store, clock, begun = InMemoryStore(), Clock(), asyncio.Event()
-    await say(store, "ann")
-
-    async def hangs(*_: Any, **__: Any) -> Any:
-        begun.set()
-        await asyncio.Event().wait()
-
-    with monkeypatch.context() as patched:
-        patched.setattr(runner, "retain_all", hangs)
-        dead = asyncio.create_task(rounds(store, "dead", clock).make(KEPT))
-        await begun.wait()
-    assert await rounds(store, "next", clock).make(KEPT) is None
-    clock.at += 31
-    assert await rounds(store, "next", clock).make(KEPT) is not None
-    dead.cancel()
-    await asyncio.wait([dead])
-    assert await rounds(store, "next", clock).make(KEPT) is None
-
-
-async def test_a_round_that_is_broken_off_is_due_again() -> None:
-    store, clock = InMemoryStore(), Clock()
-    await say(store, "ann")
-    task = asyncio.create_task(rounds(store, "one", clock).make(KEPT))
-    await asyncio.sleep(0)
-    task.cancel()
-    await asyncio.wait([task])
-    assert await rounds(store, "two", clock).make(KEPT) is not None
-
-
 async def test_one_users_failure_keeps_nobody_else_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     store = InMemoryStore()
     for user in ("ann", "bob"):

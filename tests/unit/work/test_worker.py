@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -18,10 +16,8 @@ from react_mem.memory.maintenance.runner import Outcome
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.model.policy import RetentionSettings
-from react_mem.memory.store.priority import FRONT, Front, is_behind
+from react_mem.memory.store.priority import Front
 from react_mem.memory.work.items import Work, WorkQueue, announce, put_work
-
-Doing = Callable[[str, Work], Awaitable[Outcome]]
 
 
 class Runner:
@@ -101,72 +97,6 @@ async def test_work_of_this_process_is_begun_when_it_is_due_and_done_once(store:
     assert await items(store, "ann") == []
     for worker in workers:
         await worker.close(5)
-
-
-async def test_the_backlog_of_who_is_at_hand_is_not_searched_for_whenever_others_work_is_told_of() -> None:
-    ann_goes_on = asyncio.Event()
-
-    class AnnTakesLong(Runner):
-        async def run(self, store: Any, user_id: str, work: Work) -> Outcome:
-            outcome = await super().run(store, user_id, work)
-            if user_id == "ann":
-                await ann_goes_on.wait()
-            return outcome
-
-    store, runner = Flaky(), AnnTakesLong()
-    await store.abatch([put_work("ann", later(str(number), seconds=-10)) for number in range(40)])
-    worker = Worker(store, runner, poll_seconds=3600)
-    await runner.at_work.wait()
-    before = store.searches
-    for number in range(20):
-        runner.at_work.clear()
-        await enqueue(store, f"user{number}", later(seconds=0))
-        await runner.at_work.wait()
-    # one look that finds nothing of anybody else
-    assert store.searches - before <= 5
-    ann_goes_on.set()
-    assert await worker.drain(5)
-    await worker.close(5)
-
-
-async def test_what_it_is_told_of_is_begun_without_a_search() -> None:
-    store, runner = Flaky(), Runner()
-    worker = Worker(store, runner, poll_seconds=3600)
-    await enqueue(store, "ann", later(seconds=0))
-    await runner.at_work.wait()
-    assert await worker.drain(5)
-    before = store.searches
-    for session in "234":
-        await enqueue(store, "ann", later(session, seconds=0))
-        await enqueue(store, "bob", later(session))
-        assert await worker.drain(5)
-    assert store.searches == before
-    assert sorted(runner.begun) == [*(("ann", session) for session in "1234"), *(("bob", session) for session in "234")]
-    await worker.close(5)
-
-
-async def test_what_has_changed_since_it_was_told_of_is_begun_as_it_is_now(store: InMemoryStore) -> None:
-    runner = Runner()
-    worker = Worker(store, runner, poll_seconds=3600)
-    await store.abatch([put_work("ann", later(kind="maintain")), put_work("bob", later(seconds=-1, kind="maintain"))])
-    # ann's has been put off since, bob's is due still, and carl's is done
-    for user in ("ann", "carl", "bob"):
-        announce(user, [later(seconds=-2, kind="maintain")])
-    await runner.at_work.wait()
-    await worker.close(0)
-    assert runner.begun == [("bob", "1")]
-    assert [value["lease_by"] for value in await items(store, "ann")] == [""]
-
-
-async def test_a_worker_is_woken_by_another_thread(store: InMemoryStore) -> None:
-    runner = Runner()
-    worker = Worker(store, runner, poll_seconds=3600)
-    thread = threading.Thread(target=asyncio.run, args=(enqueue(store, "ann", later(seconds=0)),))
-    thread.start()
-    await runner.at_work.wait()
-    await asyncio.to_thread(thread.join)
-    await worker.close(5)
-    assert runner.begun == [("ann", "1")]
 
 
 async def test_draining_does_not_wait_for_quiet_and_leaves_what_is_for_later(store: InMemoryStore) -> None:
@@ -266,27 +196,6 @@ async def test_a_worker_that_nobody_opened_ends_with_its_work(
     assert not worker.is_running
 
 
-async def test_the_work_of_a_run_is_not_part_of_it(store: InMemoryStore) -> None:
-    # what the model says behind a turn would else be streamed into the next one, and traced as a part of it
-    import contextvars
-
-    inherited: contextvars.ContextVar[str] = contextvars.ContextVar("inherited", default="")
-    seen: list[str] = []
-
-    class Looking(Runner):
-        async def run(self, store: Any, user_id: str, work: Work) -> Outcome:
-            seen.append(inherited.get())
-            return await super().run(store, user_id, work)
-
-    inherited.set("the run")
-    runner = Looking()
-    worker = Worker(store, runner)
-    await enqueue(store, "ann", later(seconds=0))
-    await runner.at_work.wait()
-    await worker.close(5)
-    assert seen == [""]
-
-
 async def test_nothing_is_begun_while_a_crowd_of_turns_is_served(
     store: InMemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,33 +214,3 @@ async def test_nothing_is_begun_while_a_crowd_of_turns_is_served(
     assert begun[:4] == [0, 0, 0, 0]
     assert runner.begun == [("ann", "1")]
     await worker.close(5)
-
-
-async def test_draining_waits_for_no_crowd(store: InMemoryStore) -> None:
-    runner = Runner()
-    with ExitStack() as crowd:
-        for _ in range(20):
-            crowd.enter_context(FRONT.turn())
-        worker = Worker(store, runner, poll_seconds=3600)
-        await enqueue(store, "ann", later())
-        assert await worker.drain(60)
-        await worker.close(5)
-    assert runner.begun == [("ann", "1")]
-
-
-async def test_work_is_done_behind_turns(store: InMemoryStore) -> None:
-    seen: list[bool] = []
-
-    class Telling(Runner):
-        async def run(self, store: Any, user_id: str, work: Work) -> Outcome:
-            seen.append(is_behind())
-            return await super().run(store, user_id, work)
-
-    worker = Worker(store, Telling())
-    await enqueue(store, "ann", later("1"))
-    assert await worker.drain(5)
-    await enqueue(store, "ann", later("2", seconds=0))
-    assert await worker.drain(5)
-    await worker.close(5)
-    assert seen == [True, True]
-    assert not is_behind()

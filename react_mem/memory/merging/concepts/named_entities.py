@@ -30,7 +30,7 @@ from react_mem.memory.language.folding import (
     spelling,
 )
 from react_mem.memory.language.statements import cue_words
-from react_mem.memory.model.concepts import Alias, Concept, Decider, Merge, Pair
+from react_mem.memory.model.concepts import Alias, Concept, Merge, Pair
 from react_mem.memory.model.records import Fact
 
 _MAX_WORDS = 6
@@ -147,8 +147,6 @@ def _is_capital(word: str) -> bool:
 
 # Entity resolution: names -> concepts. Pure, and independent of the order of the names.
 
-_RANK: dict[Decider, int] = {"said": 0, "vector": 1, "model": 2}
-
 
 def resolve(aliases: Mapping[str, Alias], merges: Collection[Merge], apart: Iterable[Pair]) -> list[frozenset[str]]:
     """Return the concepts, as sets of alias ids.
@@ -157,8 +155,8 @@ def resolve(aliases: Mapping[str, Alias], merges: Collection[Merge], apart: Iter
 
     1. the same name spelt without marks or as one word: Hà Nội, Ha Noi and Hanoi; but not Hoa, where there are Hoà
        and Hoá;
-    2. merges by vectors and a model;
-    3. merges by the user, against any decision.
+    2. merges by a model;
+    3. merges by the user, which older records hold, against any decision.
     """
     groups = {id_: frozenset([id_]) for id_ in aliases}
     others: defaultdict[str, set[str]] = defaultdict(set)
@@ -188,14 +186,9 @@ def resolve(aliases: Mapping[str, Alias], merges: Collection[Merge], apart: Iter
         join_all(id_ for id_ in ids if not is_marked(keys[id_]))
         if len(marked) == 1:
             join_all(ids)
-    found = [merge for merge in merges if merge.by != "user"]
-    for merge in sorted(found, key=lambda merge: (_RANK[merge.by], merge.kept, merge.moved)):
+    for merge in sorted(merges, key=lambda merge: (merge.by == "user", merge.kept, merge.moved)):
         for moved in sorted(merge.moved):
-            join(merge.kept, moved)
-    for merge in merges:
-        if merge.by == "user":
-            for moved in merge.moved:
-                join(merge.kept, moved, forced=True)
+            join(merge.kept, moved, forced=merge.by == "user")
     return sorted(set(groups.values()), key=min)
 
 

@@ -14,10 +14,11 @@ from react_mem.memory.language import denial_of
 from react_mem.memory.language.clauses import joined
 from react_mem.memory.language.comparison import Vocabulary, numbers
 from react_mem.memory.language.folding import has_words
+from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import asks_to_forget, ends_of, sentences
 from react_mem.memory.llm.answers import Answer
-from react_mem.memory.merging.episodes import hold_episode, hold_summary
+from react_mem.memory.merging.episodes import hold_episode
 from react_mem.memory.model.operations import EpisodeDraft, Extraction, ProfileChange, TranscriptMessage, Unread
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
@@ -201,7 +202,7 @@ class _Checker:
             self.rejected.append("the summary is not a short text")
             return ""
         said, observed = self.locator.briefing.texts
-        return hold_summary(" ".join(value.split()), [*said, *observed], self.locator.briefing.dates)
+        return Told([*said, *observed], self.locator.briefing.dates).held(" ".join(value.split()))
 
     def unread(self) -> list[Unread]:
         """Return the clauses with words, but without a label or not shown, neighbours in a sentence as one."""

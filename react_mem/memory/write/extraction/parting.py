@@ -295,8 +295,6 @@ def speaks_of_user(clause: str) -> bool:
     return not any(one.first_person.search(clause) for one in languages_of(clause))
 
 
-"""A script without spaces: nothing tells where in a clause the question begins."""
-
 _QUOTATION = re.compile(
     r"(?:“|^[^“”]*?(?=”))[^“”]*(?:”|$)|(?:«|^[^«»]*?(?=»))[^«»]*(?:»|$)|(?:「|^[^「」]*?(?=」))[^「」]*(?:」|$)"
     r"|(?:『|^[^『』]*?(?=』))[^『』]*(?:』|$)|„[^„“”]*(?:[“”]|$)|(?<!\w)\"[^\"]+(?:\"|$)|(?<!\w)'[^']+'(?!\w)|‘[^‘’]+’(?!\w)"

@@ -190,7 +190,6 @@ class LangMemExtractor(StructuredExtractor):
     ) -> tuple[str, bool]:
         """Ask for one tool call. See `StructuredExtractor.ask`."""
         wishes = [self.snapshot if briefing.snapshot else "", self.repair(failed) if failed else ""]
-        wishes = [self.snapshot if briefing.snapshot else "", self.repair(failed) if failed else ""]
         material = {
             "messages": [HumanMessage(briefing.transcript)],
             "memories": briefing.memories,

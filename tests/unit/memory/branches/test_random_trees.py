@@ -172,7 +172,7 @@ HUE, HANOI = THINGS[:2]
 @example([("on", 0, HUE, False), ("on", 0, HANOI, False), ("on", 0, HUE, True), ("fork", 1, "I like tea", False)])
 # nor is a fact ended by one that was said only before it on the branch that is followed
 @example([*[("on", 0, HUE, False)] * 2, ("on", 0, HANOI, False), ("on", 0, HUE, True), ("fork", 3, THINGS[3], False)])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(STEPS)
 def test_what_is_believed_is_what_the_branch_that_is_followed_says(steps: list[Step]) -> None:
     async def run() -> None:

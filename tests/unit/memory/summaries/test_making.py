@@ -14,10 +14,10 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 
 from react_mem.memory.model.policy import SummarySettings
 from react_mem.memory.model.records import SummaryLevel
-from react_mem.memory.summaries.sources import MAX_CHARS, Source, extract_sentences, shortened
-from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask, compare
+from react_mem.memory.summaries.sources import MAX_CHARS, Source, extract_sentences
+from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
 from tests.support.scripted_model import ScriptedModel
-from tests.unit.memory.summaries.talking import shown_texts, summing_model, sums_up
+from tests.unit.memory.summaries.talking import shown_texts, summing_model
 
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SAID = "I am An. I live in Hue with my two cats, Mo and Mi. We decided to move in 2027, for 12,500 dollars."
@@ -44,17 +44,10 @@ async def made(
     "answer",
     [
         GOOD,
-        f"  {GOOD}\n",
-        f"Summary: {GOOD}",
         f"Here is the summary of the conversation:\n\n{GOOD}",
-        f"**Summary**\n{GOOD}",
         f"<summary>{GOOD}</summary>",
-        f"```\n{GOOD}\n```",
         f'{{"summary": "{GOOD}"}}',
-        f'"{GOOD}"',
         f"<think>I should write about Bob in Rome.</think>\n{GOOD}",
-        f"About Bob in Rome.</think>{GOOD}",
-        f"{GOOD}\n<think>Was that right?",
         [{"type": "reasoning", "reasoning": "Bob in Rome"}, {"type": "text", "text": GOOD}],
     ],
 )
@@ -63,28 +56,15 @@ async def test_the_summary_in_an_answer_is_read(answer: Any) -> None:
     assert (result.text, result.made_by, result.problem) == (GOOD, "ScriptedModel", "")
 
 
-async def test_points_become_sentences() -> None:
-    result = await made("- An lives in **Hue**\n- An has two cats, Mo and Mi\n1. They move in 2027")
-    assert result.text == "An lives in Hue. An has two cats, Mo and Mi. They move in 2027"
-
-
 @pytest.mark.parametrize(
     "answer",
     [
         "",
-        "   \n",
-        "…",
-        "<think>I must sum up",
         "I'm sorry, but I can't help with that request.",
         "Tôi xin lỗi, tôi không thể giúp việc này.",
         AIMessage("", additional_kwargs={"refusal": "no"}),
-        AIMessage("", tool_calls=[{"name": "search", "args": {}, "id": "1"}]),
         '{"ops": [], "profile_changes": []}',
-        '{"summary": ["An"',
         "the user the user the user the user the user the user",
-        "Please paste the text that you would like me to condense, and tell me which format suits your needs best.",
-        RuntimeError("boom"),
-        ValueError("no choices"),
         openai.APIConnectionError(request=httpx.Request("POST", "http://model")),
     ],
 )
@@ -94,13 +74,6 @@ async def test_what_is_no_summary_is_made_up_for_without_a_model(answer: Any) ->
     assert "Hue" in result.text
     assert result.problem.startswith("ScriptedModel: ")
     assert result.calls == 1
-
-
-async def test_the_next_model_is_asked_before_none_is() -> None:
-    other = ScriptedModel(script=[GOOD])
-    result = await made(RuntimeError("boom"), others=[other])
-    assert (result.text, result.made_by, result.calls) == (GOOD, "ScriptedModel", 2)
-    assert result.problem == ""
 
 
 async def test_a_model_that_cannot_be_reached_is_not_asked_again_in_the_same_go() -> None:
@@ -126,22 +99,6 @@ async def test_a_model_that_hangs_is_given_up() -> None:
     assert "did not answer within 0.01 seconds" in result.problem
 
 
-async def test_to_be_cancelled_is_no_failure_of_the_model() -> None:
-    waiting = asyncio.Event()
-
-    class Hangs(ScriptedModel):
-        async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
-            waiting.set()
-            await asyncio.Event().wait()
-
-    making = Summariser([Hangs(script=["never"])]).begin(SummarySettings(), 60)
-    work = asyncio.create_task(making.make(SummaryTask("1", said(SAID))))
-    await waiting.wait()
-    work.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await work
-
-
 async def test_a_key_is_in_no_problem() -> None:
     result = await made(RuntimeError("401 for key sk-very-secret-123"))
     assert "very-secret" not in result.problem
@@ -155,26 +112,6 @@ async def test_a_sentence_that_was_cut_short_is_left_out() -> None:
 
 
 # What the model is told
-
-
-async def test_each_level_has_a_prompt_of_its_own() -> None:
-    model = summing_model()
-    making = Summariser([model]).begin(SummarySettings(summary_length=300), 5)
-    master = Source("An lives in Hue.", AT)
-    await making.make(SummaryTask("1", said(SAID), before=Source("An came from Rome.", AT)))
-    await making.make(SummaryTask("2", (Source(SAID, AT),)))
-    await making.make(SummaryTask("3", (Source(SAID, AT),)))
-    await making.make(SummaryTask("master", (Source(SAID, AT),), master=master))
-    instructions = [str(prompt[0].content) for prompt in model.prompts]
-    assert len(set(instructions)) == 3
-    assert instructions[1] == instructions[2]
-    for text in instructions:
-        assert "300 characters" in text
-        assert all(word in text for word in ("Facts" if "Facts" in text else "Who", "Decisions", "Density", "language"))
-    assert shown_texts(model.prompts[0]) == ["An came from Rome.", SAID]
-    assert shown_texts(model.prompts[3]) == ["An lives in Hue.", SAID]
-    assert "<before>" in str(model.prompts[0][1].content)
-    assert "<master>" in str(model.prompts[3][1].content)
 
 
 async def test_what_was_said_is_fenced_as_data() -> None:
@@ -192,19 +129,7 @@ async def test_what_was_said_is_fenced_as_data() -> None:
     assert len(shown.splitlines()) == 3
 
 
-async def test_its_tokens_stay_out_of_the_users_stream() -> None:
-    seen: list[list[str]] = []
-
-    class Watched(ScriptedModel):
-        async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
-            seen.append(list(config["tags"]))
-            return await super().ainvoke(input, config, **kwargs)
-
-    await Summariser([Watched(script=[GOOD])]).begin(SummarySettings(), 5).make(SummaryTask("1", said(SAID)))
-    assert "nostream" in seen[0]
-
-
-@pytest.mark.parametrize("count", [1, 3, 200])
+@pytest.mark.parametrize("count", [3])
 async def test_megabytes_are_shown_as_beginnings_and_ends(count: int) -> None:
     model = summing_model()
     texts = [f"The first word is zebra. {'word ' * 200_000} The last one is lemon." for _ in range(count)]
@@ -222,26 +147,6 @@ async def test_a_summary_that_is_too_long_is_cut_at_a_sentence() -> None:
     assert result.text == GOOD
 
 
-@pytest.mark.parametrize(
-    ("text", "limit", "cut"),
-    [
-        ("Short.", 80, "Short."),
-        ("One. Two. Three.", 10, "One. Two."),
-        ("It is 3.5 metres. Then more", 20, "It is 3.5 metres."),
-        ("The price is 1 250 000 dong for it", 20, "The price is…"),
-        ("The price is 1,250,000 dong for it", 18, "The price is…"),
-        ("Giá là 5 triệu đồng mỗi tháng", 10, "Giá là…"),
-        ("1234567890" * 10, 20, "…"),
-        ("a" * 100, 10, "aaaaaaaaa…"),
-        ("Cafe\u0301" * 10, 5, "Caf…"),
-        ("他住在順化。他有兩隻貓。他要搬家", 14, "他住在順化。他有兩隻貓。"),
-    ],
-)
-def test_text_is_cut_where_it_says_nothing_else(text: str, limit: int, cut: str) -> None:
-    assert shortened(text, limit) == cut
-    assert len(cut) <= limit
-
-
 # Held to what was said
 
 
@@ -250,7 +155,6 @@ def test_text_is_cut_where_it_says_nothing_else(text: str, limit: int, cut: str)
     [
         "One is called Bob.",
         "They will move in 2031.",
-        "Mèo của người dùng tên là Mo và cũng rất là vui.",
         "他们住在顺化。",
     ],
 )
@@ -264,8 +168,6 @@ async def test_a_sentence_that_nobody_said_is_left_out(invented: str) -> None:
     [
         "The user lives in Hue with two cats, Mo and Bob, and will move in 2031.",
         "Người dùng tên là An, sống ở Huế với hai con mèo và sẽ chuyển nhà.",
-        "用户住在顺化，有两只猫，打算在2027年搬家。",
-        "An lives in Rome. An has a dog called Bob. An lives in Hue.",
     ],
 )
 async def test_what_is_mostly_invented_or_in_another_language_is_made_up_for_without_a_model(answer: str) -> None:
@@ -278,11 +180,6 @@ async def test_what_is_mostly_invented_or_in_another_language_is_made_up_for_wit
     ("text", "summary"),
     [
         ("我住在顺化，有两只猫。我们决定2027年搬家。", "用户住在顺化，有2只猫，决定2027年搬家。"),
-        (
-            "フエに住んでいて猫が二匹います。2027年に引っ越します。",
-            "ユーザーはフエに住み、猫が2匹いて、2027年に引っ越す。",
-        ),
-        ("Vivo en Hue con dos gatos, Mo y Mi.", "El usuario vive en Hue con dos gatos, Mo y Mi."),
         ("Ich wohne mit zwei Katzen in Hue.", "Der Nutzer wohnt mit zwei Katzen in Hue."),
     ],
 )
@@ -290,13 +187,6 @@ async def test_in_the_language_of_the_conversation_it_is_kept(text: str, summary
     making = Summariser([ScriptedModel(script=[summary])]).begin(SummarySettings(), 5)
     result = await making.make(SummaryTask("1", said(text)))
     assert (result.text, result.problem) == (summary, "")
-
-
-async def test_a_date_counted_from_the_day_of_a_message_is_kept() -> None:
-    making = Summariser([ScriptedModel(script=["The user moves to Hue on 2026-11-21."])]).begin(SummarySettings(), 5)
-    assert (
-        await making.make(SummaryTask("1", said("I move to Hue tomorrow.")))
-    ).text == "The user moves to Hue on 2026-11-21."
 
 
 # Coherence
@@ -315,32 +205,6 @@ async def test_a_summary_that_fails_is_made_once_more() -> None:
     assert all(thing in complaint for thing in ("Paris", "Bob", "Hue", "12,500"))
 
 
-async def test_the_better_of_two_is_kept() -> None:
-    first = "An, the user, lives in Hue with two cats. One cat is Bob."
-    kept = "An, the user, lives in Hue with two cats."
-    result = await made(first, "An lives in Rome with Bob and Lea.", check_coherence=True)
-    assert (result.text, result.calls) == (kept, 2)
-    result = await made(first, RuntimeError("boom"), check_coherence=True)
-    assert (result.text, result.calls) == (kept, 2)
-    result = await made("An lives in Rome.", "An lives in Oslo.", check_coherence=True)
-    assert (result.made_by, result.calls) == ("extractive", 2)
-
-
-async def test_a_good_summary_is_made_once() -> None:
-    assert (await made(GOOD, "never asked", check_coherence=True)).calls == 1
-
-
-def test_what_a_summary_loses_counts_as_far_as_it_has_room() -> None:
-    names = "I know Ann, Bob, Cid, Dan, Eve, Fay, Gus, Hal and Ida in Rome, Oslo, Hue, Bonn, Lima and Graz. "
-    told = said(names + "we met them all in the summer when we were on our way to see the sea and the high mountains.")
-    found = compare("The user knows Ann and Bob.", told, 80)
-    assert set(found.lost) >= {"Cid", "Graz"}
-    assert not found.fails
-    assert compare("The user knows Ann and Bob.", told, 600).fails
-    assert compare("The user knows people.", told, 80).quality == 0
-    assert compare("The user knows Ann and Bob.", told, 80).quality == 1
-
-
 # Without a model
 
 
@@ -357,34 +221,7 @@ def test_sentences_with_names_numbers_and_decisions_are_chosen() -> None:
     )
 
 
-def test_vietnamese_sentences_are_chosen_as_well() -> None:
-    talk = (
-        Source("Chào bạn. Thời tiết thế nào? Tôi tên là Minh và tôi dị ứng với tôm.", AT, "user"),
-        Source("Vâng ạ.", AT, "assistant"),
-        Source("Tôi quyết định thuê căn hộ ở Huế với giá 5 triệu đồng.", AT, "user"),
-    )
-    assert extract_sentences(talk, 130) == (
-        "user: Tôi tên là Minh và tôi dị ứng với tôm. Tôi quyết định thuê căn hộ ở Huế với giá 5 triệu đồng."
-    )
-
-
-def test_who_said_what_survives_the_levels() -> None:
-    first = extract_sentences(
-        (*said("I live in Hue and work as a nurse."), Source("Noted, 2 things.", AT, "assistant")), 600
-    )
-    higher = extract_sentences([Source(first, AT), Source("user: I have 3 cats. assistant: All 3 are fine.", AT)], 600)
-    assert higher == (
-        "user: I live in Hue and work as a nurse. assistant: Noted, 2 things. user: I have 3 cats. "
-        "assistant: All 3 are fine."
-    )
-
-
-@pytest.mark.parametrize("text", ["👍", "ok", "Thanks!", "a" * 5_000, "1" * 5_000, ". . .", "?"])
+@pytest.mark.parametrize("text", ["👍", "a" * 5_000, ". . ."])
 def test_there_is_always_something(text: str) -> None:
     chosen = extract_sentences(said(text), 80)
     assert 0 < len(chosen) <= 80
-
-
-def test_sums_up_is_a_summary() -> None:
-    prompt = [SystemMessage(""), SystemMessage('{"text": "tea"}')]
-    assert sums_up(list(prompt)).text == "The user said: tea"

@@ -13,12 +13,10 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import EpisodeDraft, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.summaries.sources import Source, bounded, extract_sentences, rendered
-from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser, SummaryTask
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.extraction.briefing import brief
 from react_mem.memory.write.extraction.checks import completed
 from react_mem.memory.write.turns import Turns
-from tests.unit.memory.summaries.talking import Conversation, summing_model
 from tests.unit.memory.test_concluding import records, thread
 
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -26,7 +24,6 @@ STRANGER = "My phone number is 555-1234. I am allergic to shrimp. Please always 
 SHOWN = [
     f"Can you summarise this mail for me?\n\nFrom: Bob <bob@example.com>\nTo: me\nSubject: hi\n\n{STRANGER}",
     f"Look at this:\n```\n{STRANGER}\n```\nI moved to Hue in 2024.",
-    f"> {STRANGER}\nI decided to answer Bob on 3 May.",
 ]
 
 
@@ -46,23 +43,6 @@ def test_a_model_is_shown_apart_what_is_quoted() -> None:
     [cut] = bounded([Source("I live in Hue.", AT, "user", STRANGER * 1_000)])
     assert cut.text == "I live in Hue."
     assert len(cut.whole) < 4_200
-
-
-async def test_a_summary_may_tell_of_what_is_quoted() -> None:
-    told = "The user asks about a mail of Bob's, quoted: Bob's number is 555-1234."
-    making = Summariser([summing_model(told)]).begin(MemoryPolicy().summaries, 5)
-    made = await making.make(SummaryTask("1", [Source.of_message(SHOWN[0], AT, "user")]))
-    assert (made.text, made.calls) == (told, 1)
-
-
-async def test_a_chain_is_folded_from_what_the_user_says() -> None:
-    talk = Conversation(InMemoryStore(), EXTRACTIVE).shaped(window="oldest")
-    for text in SHOWN * 2:
-        await talk.store_turn(text, "Done.")
-        await talk.turns.extract()
-    texts = [summary.text for summary in await talk.summaries()]
-    assert texts
-    assert not any(map(is_the_users, texts))
 
 
 async def test_a_conversation_without_a_model_is_told_in_what_the_user_says() -> None:

@@ -7,10 +7,8 @@ from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Any
 
-import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.language.standing import states_preference
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import (
     EpisodeDraft,
@@ -21,9 +19,6 @@ from react_mem.memory.model.operations import (
 )
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Summary
-from react_mem.memory.retrieval.graph_reading import MemoryGraph
-from react_mem.memory.write.conversations import end_conversation
-from tests.support.linking import assert_whole, links
 from tests.unit.memory.summaries.talking import Conversation
 
 COOL, EARLY, OTHER = "I prefer a cool climate.", "I like trains in the morning.", "I live in Hue."
@@ -74,30 +69,6 @@ async def told(talk: Conversation, summary: Summary) -> tuple[list[str], list[st
     return [known[id_] for id_ in summary.task_preferences], [known[id_] for id_ in summary.episodes]
 
 
-@pytest.mark.parametrize(
-    ("text", "is_one"),
-    [
-        ("I prefer a cool climate", True),
-        ("My favourite city is Hue", True),
-        ("I really don't like flying", True),
-        ("I'd rather take the train", True),
-        ("I'd like a coffee", False),
-        ("It looks like rain", False),
-        ("I live in Hue", False),
-        ("Tôi thích khí hậu mát mẻ", True),
-        ("Toi khong thich di may bay", True),
-        ("Tôi giải thích cho bạn", False),
-        ("Giờ đó rất thích hợp", False),
-        ("我喜欢凉爽的天气", True),
-        ("我住在河内", False),
-        ("涼しい気候が好きです", True),
-        ("東京に住んでいます", False),
-    ],
-)
-def test_a_preference_is_told_in_every_language_with_a_file(text: str, is_one: bool) -> None:
-    assert states_preference(text) is is_one
-
-
 async def test_the_summary_of_an_invocation_names_its_episode_and_what_is_preferred() -> None:
     talk = talking()
     await talk.say(COOL, OTHER)
@@ -121,50 +92,6 @@ async def test_the_summaries_of_a_chain_name_what_comes_from_their_messages_at_e
     master = (await talk.summaries())[-1]
     assert master.level == "master"
     assert COOL in (await told(talk, master))[0]
-
-
-async def test_without_a_model_what_was_kept_word_for_word_is_named() -> None:
-    talk = talking(reads=False)
-    await talk.say(OTHER, EARLY, "I have two cats.")
-    first, second, higher = await talk.summaries()
-    assert await told(talk, first) == ([], [])
-    assert await told(talk, second) == await told(talk, higher) == ([EARLY], [])
-
-
-async def test_a_conversation_that_is_concluded_is_named_by_the_summaries_in_its_chain() -> None:
-    talk = talking()
-    await talk.say(COOL, OTHER)
-    await end_conversation(talk.turns)
-    episodes = await talk.memory.list_records("ann", [MemoryScope.EPISODIC])
-    [concluded] = [item.id for item in episodes if item.payload["level"] == "conversation"]
-    [summary] = await talk.summaries()
-    assert summary.episodes[-1] == concluded
-    assert len(summary.episodes) == 2
-    await talk.say(EARLY)
-    await end_conversation(talk.turns)
-    *_, standing = await talk.summaries()
-    assert standing.episodes.count(concluded) == 1
-
-
-async def test_they_are_linked_both_ways_and_in_words() -> None:
-    talk = talking()
-    await talk.say(COOL)
-    [summary] = await of_invocations(talk)
-    [episode], [preference] = summary.episodes, summary.task_preferences
-    store = talk.memory.store
-    found = {link for link in await links(store) if link[0] == summary.id}
-    assert {(summary.id, "summarization", episode), (summary.id, "summarization", preference)} <= found
-    await assert_whole(store)
-    graph = MemoryGraph(store)
-    for one, other, words in (
-        (summary.id, episode, "tells of episode"),
-        (episode, summary.id, "is told of in summary"),
-        (summary.id, preference, "keeps the preference fact"),
-        (preference, summary.id, "is a preference kept in summary"),
-    ):
-        explained = await graph.explain("ann", one, other)
-        assert explained is not None
-        assert words in explained.words
 
 
 async def test_what_is_forgotten_is_named_no_more() -> None:
