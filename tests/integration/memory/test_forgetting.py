@@ -19,9 +19,12 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact
 from react_mem.tools.memory_tools import forget, store_fact
+from tests.integration.memory.conftest import every_store
 from tests.support.absence import assert_absent, places_with
 from tests.support.labels import Says, episode, labelled, prompt_of
 from tests.support.scripted_model import ScriptedModel, calls
+
+store = every_store
 
 ALLERGY = "I'm allergic to penicillin."
 SAID = f"{ALLERGY} I live in Hue."

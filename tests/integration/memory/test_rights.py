@@ -20,9 +20,12 @@ from react_mem.memory.model.records import Summary, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.rights.erasure import forgetting
 from react_mem.memory.store.owned import everything
+from tests.integration.memory.conftest import every_store
 from tests.integration.memory.test_scopes import fill
 from tests.support.imported import but_for_origin
 from tests.support.retiring import retire
+
+store = every_store
 
 MONDAY: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "assistant"}
 TUESDAY: dict[str, Any] = {**MONDAY, "session_id": "tuesday"}

@@ -20,8 +20,10 @@ from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import Skill
 from react_mem.memory.scopes import steps_to_experience
-from tests.integration.memory.conftest import Open
+from tests.integration.memory.conftest import Open, every_store
 from tests.support.retiring import retire
+
+store = every_store
 
 HERE = {"session_id": "monday", "agent_id": "assistant"}
 ANN: dict[str, Any] = {"user_id": "ann", **HERE}

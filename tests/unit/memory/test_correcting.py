@@ -63,19 +63,13 @@ async def test_nothing_else_can_be_corrected() -> None:
 
 STATES_NOTHING = [
     "Where do I live?",
-    "where do I live",
     "hello",
-    "???",
-    "Please tell me a joke.",
     "Forget my tram.",
-    "good point",
     "If I lived in Rome I would be happy.",
     "Always answer in Vietnamese.",
     "> I live in Rome.",
-    "🥟",
     "\x00",
     "我住在哪里？",
-    "Cảm ơn bạn!",
 ]
 
 
@@ -93,8 +87,6 @@ async def test_what_states_nothing_takes_the_place_of_nothing(text: str) -> None
     ("text", "believed"),
     [
         ("No, I live in Hanoi. Is that clear?", "No, I live in Hanoi."),
-        ("I live in Hanoi. I moved there in May.", "I live in Hanoi. I moved there in May."),
-        ("I live in\nHanoi", "I live in Hanoi"),
         ("我住在河内。我五月搬来的。", "我住在河内。我五月搬来的。"),
         ("I live in Ha\x00noi", "I live in Ha�noi"),
     ],

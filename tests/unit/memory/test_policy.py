@@ -71,19 +71,6 @@ def test_a_setting_given_in_both_forms_is_refused(twice: dict[str, Any]) -> None
         MemoryPolicy.model_validate(twice)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"recall": 3, "use_dialog": True},
-        {"recall": [], "max_docs": 3},
-        {"web": 3, "slm_model": ""},
-    ],
-)
-def test_a_topic_that_is_no_mapping_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match=r"recall|web"):
-        MemoryPolicy.model_validate(wrong)
-
-
 def test_a_copy_merges_topics_and_checks() -> None:
     policy = MemoryPolicy(recall={"semantic": False, "max_docs": 2}, context={"window": 5_000})
     copied = policy.model_copy(update={"recall": {"max_docs": 4}})

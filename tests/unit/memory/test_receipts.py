@@ -16,9 +16,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace, work_namespace
-from react_mem.memory.model.profile_schema import PROFILE_KEY
 from react_mem.memory.model.receipt import Change, Check, Receipt
-from react_mem.memory.model.records import fact_id
 from react_mem.memory.rights import portability, receipts
 from react_mem.memory.rights.forgetting import forget_said
 from react_mem.memory.store.embeddings import EmbeddingModel
@@ -118,18 +116,6 @@ async def test_a_conversation_that_somebody_else_held_is_not_touched() -> None:
     receipt = await memory.delete_session("bob", "monday")
     assert (receipt.removed, receipt.rewritten, receipt.problems) == ({}, {}, ())
     assert await threads.aget_tuple({"configurable": {"thread_id": "monday"}}) is not None
-
-
-async def test_a_profile_whose_fields_come_back_in_another_order_is_not_rewritten() -> None:
-    memory, _ = await held(InMemoryStore())
-    await memory.profile.update_profile("ann", {"name": "Ann", "city": "Oslo"})
-    place = (scope_namespace("ann", MemoryScope.PROFILE), PROFILE_KEY)
-    profile = await memory.store.aget(*place)
-    assert profile is not None
-    # as a database does, which keeps no order of the keys of an object
-    fields = dict(reversed(profile.value["fields"].items()))
-    await memory.store.aput(*place, {**profile.value, "fields": fields}, index=False)
-    assert (await memory.forget("ann", fact_id("user", "I have a boat"))).rewritten == {}
 
 
 @pytest.mark.parametrize(

@@ -172,22 +172,6 @@ async def test_a_fact_is_as_old_as_it_was_last_said_and_keeps_no_wording_of_what
     assert (await again.left())["f"]["wordings"] == []
 
 
-async def test_a_fact_that_ended_is_not_believed_again_because_what_ended_it_is_gone() -> None:
-    ended = fact("was", 1, "new", current=False, superseded_by="is")
-    one = await ann(message("old", 40), message("new", 1), ended, fact("is", 40, "old"))
-    await one.run(dialog="30d")
-    left = await one.left()
-    assert sorted(left) == ["new", "was"]
-    assert left["was"]["current"] is False
-    assert left["was"]["superseded_by"] is None
-
-
-async def test_only_the_agent_whose_policy_it_is_loses_its_records() -> None:
-    one = await ann(message("mine", 31), message("theirs", 31, agent="b"), fact("b-of-a", 31, "mine", agent="b"))
-    await one.run(dialog="30d")
-    assert sorted(await one.left()) == ["theirs"]
-
-
 async def test_values_of_the_profile_go_with_what_said_them_or_by_their_own_age() -> None:
     fields = {
         "city": ProfileField(value="Hue", source_ids=("old",), updated_at=ago(40)),
@@ -273,14 +257,6 @@ async def test_what_was_said_or_used_longest_ago_goes_when_there_is_too_much() -
     assert "answer" in await one.left()
 
 
-async def test_making_room_takes_nothing_from_another_scope() -> None:
-    one = await ann(message("m", 50), fact("f", 1, "m"), fact("g", 2))
-    await one.run(max_memories=2)
-    left = await one.left()
-    assert sorted(left) == ["f", "g"]
-    assert left["f"]["source_ids"] == []
-
-
 async def test_the_facade_applies_its_own_policy() -> None:
     old = message("m", 0).model_copy(update={"created_at": now() - timedelta(days=2)})
     one = await ann(old)
@@ -321,19 +297,6 @@ def test_what_is_no_time_is_refused(age: object) -> None:
 
 
 # Whatever there is
-
-
-@pytest.mark.parametrize("batch", [1, 2])
-async def test_a_hold_on_one_of_two_sources_keeps_nothing_that_is_due_however_much_goes_at_once(batch: int) -> None:
-    one = await ann(
-        message("free", 31, "2"),
-        message("held", 11, "1"),
-        fact("of-both", 11, "free", "held", session="2"),
-        episode("of-that", 1, "of-both", session="2"),
-    )
-    await MemoryFacade(one.store).hold("ann", "case", "1")
-    await one.run(dialog="20d", semantic="10d", batch=batch)
-    assert sorted(await one.left()) == ["held"]
 
 
 _DAYS = st.integers(0, 60)
