@@ -9,7 +9,6 @@ import asyncio
 import json
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.documents import Document
@@ -24,7 +23,6 @@ from react_mem.agents.resolve import resolve_agent
 from react_mem.graphs.smart_buyer import CATALOGUE, FLOW, build_graph
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.skill_life import is_withheld
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.states import Skill
 from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.skills.learner import Learning
@@ -58,29 +56,6 @@ async def test_workers_at_once_lose_no_count_and_a_retry_adds_none(
         )
         [skill] = await skills(workers[0])
         assert (skill.trials, skill.successes, skill.status) == (8, 8, "active")
-
-
-async def test_skills_of_a_kind_of_task_are_found_in_whatever_words_and_until_they_are_archived(
-    memory_store: MemoryStore,
-) -> None:
-    memory = MemoryFacade(memory_store)
-    for session in "123":
-        await did(memory, BUYING, session)
-    await run(Learning(memory, "ann", AGENT, TOOLS))
-
-    async def offered(**query: Any) -> list[str]:
-        asked = MemoryQuery(
-            user_id="ann", session_id="now", agent_id=AGENT, scopes=[MemoryScope.PROCEDURAL], query="zzz", **query
-        )
-        return [item.id for item in await memory.read(asked)]
-
-    [skill] = await skills(memory)
-    assert await offered(task_type="shop") == [skill.id]
-    assert await offered(task_type="other") == []
-    await memory.procedural.add_skill(skill.model_copy(update={"status": "archived"}), user_id="ann")
-    assert await offered(task_type="shop") == []
-    await memory.forget_user("ann")
-    assert await memory.list_records("ann") == []
 
 
 async def ask(store: BaseStore, model: ScriptedModel, request: str, id_: str = "") -> str:
@@ -126,23 +101,6 @@ async def test_the_buyer_plans_until_it_knows() -> None:
     assert await ask(store, planner, "buy me a lamp", away) == "Ordered: lamp-2 for 35 euros."
     [skill] = await skills(MemoryFacade(store))
     assert (len(planner.prompts), skill.trials, skill.shown.turns, skill.withheld.turns) == (4, 1, 1, 1)
-
-
-async def test_what_the_buyer_cannot_do_is_said_and_is_no_skill() -> None:
-    store = in_memory()
-    hasty = ScriptedModel(script=["place_order"])
-    for thing in ("kettle", "teapot", "lamp"):
-        said = await ask(store, hasty, f"buy me a {thing}")
-        assert said.startswith("Nothing is ordered:")
-        assert "Error" not in said
-    assert await learn_to_buy(store) == []
-
-
-async def test_the_buyer_buys_without_memory() -> None:
-    planner = ScriptedModel(script=["\n".join(RIGHT)])
-    graph = build_graph(resolve_agent(load_agent_config(FLOW), model=planner))
-    result = await graph.ainvoke({"messages": [("user", "a lamp")]})
-    assert result["messages"][-1].text == "Ordered: lamp-2 for 35 euros."
 
 
 def test_the_page_of_the_buyer_shows_what_its_script_prints(

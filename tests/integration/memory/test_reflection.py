@@ -24,7 +24,6 @@ from react_mem.memory.model.records import Message, now, record_id
 from react_mem.memory.store.owned import everything
 from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.turns import Turns
-from tests.support.naming import concepts_named
 from tests.support.scripted_model import ScriptedModel, calls
 
 USER = "ann"
@@ -73,18 +72,6 @@ def store() -> BaseStore:
     return InMemoryStore()
 
 
-async def test_what_facts_name_is_a_concept_and_goes_with_the_last_that_names_it(store: BaseStore) -> None:
-    await say(store, "1", "she lives in Hue", about="Lan Nguyen")
-    await say(store, "2", "I met Lan Nguyen at Acme")
-    assert await concepts_named(store, USER, "Lan Nguyen")
-    memory = MemoryFacade(store)
-    await memory.delete_session(USER, "1")
-    assert await concepts_named(store, USER, "Lan Nguyen")
-    assert not await concepts_named(store, USER, "Hue")
-    await memory.delete_session(USER, "2")
-    assert "concept" not in await kinds(store)
-
-
 async def test_maintenance_counts_what_repeats_and_forgetting_takes_it_back(store: BaseStore) -> None:
     tastes = [f"I like {kind} coffee" for kind in ("iced", "black", "strong", "weak")]
     for session, taste in enumerate(tastes):
@@ -100,14 +87,6 @@ async def test_maintenance_counts_what_repeats_and_forgetting_takes_it_back(stor
     assert await load_knowledge(store, USER) == {}
     assert drawn
     assert await kinds(store) == []
-
-
-async def test_off_it_draws_nothing(store: BaseStore) -> None:
-    await say(store, "1", *[f"I like {kind} tea" for kind in ("iced", "black", "strong", "weak")])
-    agent = an_agent(learning={"knowledge": "off", "duplicates": "off"})
-    report = await reflect_as(agent, store)
-    assert (report.stored, report.calls, report.problem) == ([], 0, "")
-    assert await load_knowledge(store, USER) == {}
 
 
 async def test_a_turn_counts_for_the_skill_that_it_followed(store: BaseStore) -> None:

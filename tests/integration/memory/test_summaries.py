@@ -102,14 +102,3 @@ async def test_workers_of_several_processes_fold_what_is_due_once(database_url: 
         assert sum(done) == len(made) == 5
         assert await talk.names() == "L2(1-9) L1(10-12) M13 M14 M15 M16"
         assert await talk.reachable() == [message.content for message in talk.thread]
-
-
-async def test_what_is_said_while_another_process_folds_is_not_lost(database_url: str) -> None:
-    async with open_memory_store(database_url, word_model()) as store:
-        talk = Conversation(store).shaped(n_sum=200, window="oldest")
-        await talk.say(*facts(8))
-        policy = talk.shaped(n_sum=6).memory.policy
-        elsewhere = asyncio.create_task(asyncio.to_thread(fold_elsewhere, database_url, policy))
-        await talk.say("I like tea.", "And coffee.", "And cake.")
-        await elsewhere
-        assert await talk.reachable() == [message.content for message in talk.thread]

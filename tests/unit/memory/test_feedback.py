@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import SearchItem
 from langgraph.store.memory import InMemoryStore
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from react_mem.memory import telemetry
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import Recall, RecallHit
 from react_mem.memory.merging.doubts import HIGHEST, LOWEST, favour, in_favour, voted
@@ -138,22 +135,6 @@ async def test_feedback_is_a_trial_of_the_skills_that_were_followed() -> None:
     await memory.feedback("ann", -1, **TURN)
     turns, _ = await memory.experience.turns("ann")
     assert all(not turn.succeeded for turn in turns)
-
-
-async def test_it_is_measured_and_says_nothing_of_what_was_said() -> None:
-    memory, reader = await memory_of_ann(), InMemoryMetricReader()
-    await answered(memory)
-    with telemetry.listen(MeterProvider([reader])):
-        await memory.feedback("ann", 1, **TURN)
-        await memory.feedback("ann", 1, **TURN)
-        await memory.feedback("ann", -1, **TURN, key="my secret")
-    data = reader.get_metrics_data()
-    assert data is not None
-    metrics = {m.name: m.data.data_points for m in data.resource_metrics[0].scope_metrics[0].metrics}
-    counted = {(p.attributes["verdict"], p.attributes["key"]): p.value for p in metrics["react_mem.feedback"]}
-    assert counted == {("up", "user"): 1, ("down", "other"): 1}
-    [satisfied] = metrics["react_mem.user.satisfaction"]
-    assert (satisfied.count, satisfied.sum) == (2, 1)
 
 
 verdicts = st.lists(st.sampled_from([-1, 0, 1]), max_size=12)

@@ -190,16 +190,6 @@ async def test_the_keyless_model_notes_nothing_where_nothing_is_kept(statement: 
     assert statement in await said(agent, statement, "3", user_id="ann")
 
 
-async def test_a_language_model_is_told_that_it_will_not_remember() -> None:
-    model = ScriptedModel(script=["ok"])
-    agent = graph(model)
-    await said(agent, "I am allergic to peanuts.")
-    await said(agent, "I am allergic to peanuts.", "2", user_id="ann")
-    off, on, *_ = model.prompts
-    assert "Memory is off" in off[0].text
-    assert "Memory is off" not in on[0].text
-
-
 async def test_the_event_names_the_development_user(monkeypatch: pytest.MonkeyPatch, development: None) -> None:
     agent = graph(ScriptedModel(script=["ok"]))
     # what a server adds to the config of its runs

@@ -17,6 +17,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace, work_namespace
 from react_mem.memory.model.receipt import Change, Check, Receipt
+from react_mem.memory.model.records import fact_id
 from react_mem.memory.rights import portability, receipts
 from react_mem.memory.rights.forgetting import forget_said
 from react_mem.memory.store.embeddings import EmbeddingModel
@@ -62,6 +63,10 @@ async def forgotten(memory: MemoryFacade) -> Receipt:
     return (await memory.forget_user("ann")).receipt
 
 
+async def unsaid(memory: MemoryFacade) -> Receipt:
+    return await memory.forget("ann", fact_id("user", "I like green tea"))
+
+
 Erase = Callable[[MemoryFacade], Awaitable[Receipt]]
 
 
@@ -75,7 +80,7 @@ async def test_what_is_erased_as_a_whole_has_a_receipt(erase: Erase, each: int) 
     assert {"scope", "arm", "links", "cache", "export", "threads", "work", "bookmarks"} <= looked
 
 
-@pytest.mark.parametrize("erase", [deleted, forgotten])
+@pytest.mark.parametrize("erase", [deleted, forgotten, unsaid])
 async def test_the_receipt_of_what_is_not_erased_names_what_is_left(
     erase: Erase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,11 +94,16 @@ async def test_the_receipt_of_what_is_not_erased_names_what_is_left(
     async def keeps(_thread: str) -> None:
         return None
 
-    monkeypatch.setattr("react_mem.memory.rights.erasure.transact", writes_nothing)
+    for module in ("erasure", "forgetting"):
+        monkeypatch.setattr(f"react_mem.memory.rights.{module}.transact", writes_nothing)
     monkeypatch.setattr(threads, "adelete_thread", keeps)
     receipt = await erase(memory)
     left = {check.name for check in receipt.checks if check.hits}
-    assert {"scope dialog", "scope semantic", "arm vector", "export", "threads"} <= left
+    # one statement leaves its thread
+    assert {"scope dialog", "scope semantic", "arm vector", "export", "threads"} - left <= (
+        {"threads"} if erase is unsaid else set()
+    )
+    assert "green tea" not in receipt.model_dump_json()
     fact = next(check for check in receipt.checks if check.name == "scope semantic")
     assert set(receipt.removed["fact"]) >= set(fact.ids)
 

@@ -27,12 +27,11 @@ from react_mem.memory.model.records import (
     Fact,
     Message,
     Record,
-    Summary,
     Wording,
     now,
     record_id,
 )
-from react_mem.memory.model.states import Conversation, StepExperience
+from react_mem.memory.model.states import Conversation
 from react_mem.memory.rights.retention import retain
 from react_mem.memory.store.owned import everything
 from react_mem.memory.work.items import Work, put_work
@@ -84,18 +83,6 @@ def episode(id_: str, days: float, *sources: str, session: str = "1", agent: str
     )
 
 
-def summary(id_: str, days: float, *sources: str) -> Summary:
-    return Summary(
-        id=id_, text=f"summary {id_}", created_at=ago(days), session_id="1", agent_id="a", source_ids=sources
-    )
-
-
-def step(id_: str, days: float) -> StepExperience:
-    return StepExperience(
-        id=id_, text="", tool="search", success=True, created_at=ago(days), session_id="1", agent_id="a"
-    )
-
-
 class Ann:
     """A user's memory, with the records that a test puts into it."""
 
@@ -126,38 +113,6 @@ async def ann(*records: Record) -> Ann:
     one = Ann(*records)
     await one.begin()
     return one
-
-
-async def test_what_is_too_old_goes_with_what_only_it_bore_out() -> None:
-    one = await ann(
-        message("old", 31),
-        message("new", 29),
-        fact("of-old", 31, "old"),
-        fact("of-both", 29, "old", "new"),
-        fact("of-new", 29, "new"),
-        episode("told-of-both", 29, "old", "new"),
-        summary("sums-up-both", 29, "old", "new"),
-        summary("sums-up-new", 29, "new"),
-        step("step", 80),
-    )
-    report = await one.run(dialog="30d", experience="90d")
-    left = await one.left()
-    assert sorted(left) == ["new", "of-both", "of-new", "step", "sums-up-new"]
-    assert left["of-both"]["source_ids"] == ["new"]
-    assert report.removed == {"message": 1, "fact": 1, "episode": 1, "summary": 1}
-    assert (await one.run(dialog="30d", experience="90d")).total == 0
-    assert (await one.run(dialog="30d", experience="80d")).total == 0
-    assert (await one.run(dialog="30d", experience="79d")).removed == {"experience": 1}
-
-
-async def test_a_scope_with_a_time_of_its_own_is_judged_by_that_alone() -> None:
-    one = await ann(
-        message("old", 31), fact("of-old", 31, "old"), episode("told", 31, "old"), fact("ancient", 800, "old")
-    )
-    await one.run(dialog="30d", semantic="2y", episodic="forever")
-    left = await one.left()
-    assert sorted(left) == ["of-old", "told"]
-    assert left["of-old"]["source_ids"] == left["told"]["source_ids"] == []
 
 
 async def test_a_fact_is_as_old_as_it_was_last_said_and_keeps_no_wording_of_what_is_gone() -> None:
@@ -290,7 +245,7 @@ async def test_a_hold_keeps_a_conversation_with_its_facts_and_values() -> None:
     assert not await one.has_thread("kept")
 
 
-@pytest.mark.parametrize("age", ["30", 30, "0d", "30 days", "-1d", "1000001d", "9999y", "never", True])
+@pytest.mark.parametrize("age", ["30", 30, "0d", "9999y", True])
 def test_what_is_no_time_is_refused(age: object) -> None:
     with pytest.raises(ValueError, match="is no time: give hours, days"):
         RetentionSettings.model_validate({"dialog": age})
