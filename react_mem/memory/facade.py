@@ -27,7 +27,7 @@ from react_mem.memory.model.interface import (
     MemoryWriteEvent,
 )
 from react_mem.memory.model.kinds import PENDING
-from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Change, Receipt, write
 from react_mem.memory.retrieval import last_known, outline
@@ -358,9 +358,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
 
     async def records(self, user_id: str, scope: MemoryScope, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the records that exist among these ids, by id, in one round trip."""
-        wanted = list(dict.fromkeys(ids))
-        found = await self.store.abatch([GetOp(scope_namespace(user_id, scope), id_) for id_ in wanted])
-        return {item.key: item.value for item in cast("list[Item | None]", found) if item is not None}
+        return await self._scopes[scope].get(user_id, ids)
 
     async def apply(self, changes: Sequence[Change]) -> None:
         """Write and delete records in one batch, which is atomic on a store with atomic batches."""

@@ -1,28 +1,18 @@
 """Requests and records made at random, thrown at everything that takes what others have written.
 
-    python -m tests.attacks.fuzz --count 300000      # make fuzz
-
-They go to a store in the process, and a part of them to an embedded PostgreSQL, in plain and sealed (`--stores`).
-
-Every case must end in an answer or in an error that is foreseen, soon, and with nothing of another owner in it. What
-does not is printed with its seed, which makes the same case again: `--only html --seed 17 --count 1`.
+`make fuzz` throws as many as one likes. Every case must end in an answer or in an error that is foreseen, soon, and
+with nothing of another owner in it. What does not is named with its target and seed, which make the same case again:
+`attempt(world, "html", 17)`.
 """
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
-import logging
 import random
-import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 from langchain_core.messages import HumanMessage
@@ -37,12 +27,9 @@ from react_mem.integrations.skills.skill_files import read_skills
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.answers import read_answer
 from react_mem.memory.model.interface import MemoryQuery, MemoryWriteEvent
-from react_mem.memory.model.namespaces import decode, encode, owner_namespace
 from react_mem.tools.web.clean import clean, without_markup
 from tests.attacks.fuzz_rest import KnownIds, rest_request, sent
 from tests.attacks.random_values import ATTACKER, CANARY, SCOPES, VICTIM, changed, text, torn, value
-from tests.support.databases import fresh_memory_store
-from tests.support.embedded import embedded_database
 
 MAX_SECONDS = 3.0
 """Of processor time, for one case: far more than any needs, and far less than one that grows faster than its input."""
@@ -87,16 +74,6 @@ class FuzzWorld:
         http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
         known = KnownIds([json.loads(line)["record"]["id"] for line in exported[1:]], [])
         return cls(memory, http, exported, known, lasts=store is not None)
-
-    async def ids(self, r: random.Random) -> None:
-        """Encode an id: it comes back as it was, and stays one label."""
-        part = text(r)
-        try:
-            label = encode(part)
-        except ValueError:
-            return
-        if decode(label) != part or "." in label or owner_namespace(part) == owner_namespace(part + "."):
-            raise AssertionError("an id is not kept apart")
 
     async def reads(self, r: random.Random) -> None:
         """Read with any query: nothing of another owner comes back."""
@@ -180,18 +157,12 @@ class _AsAttacker:
 
 
 TARGETS: dict[str, int] = {
-    "ids": 6, "reads": 4, "writes": 4, "yaml": 6, "answers": 8, "html": 8, "imports": 4, "rest": 10,
+    "reads": 4, "writes": 4, "yaml": 6, "answers": 8, "html": 8, "imports": 4, "rest": 10,
 }  # fmt: skip
 """The methods of `FuzzWorld` that take a case, and how often each is taken."""
 
 STORED = {"reads": 3, "writes": 3, "imports": 2, "rest": 10}
 """Those that are about the store, which takes longer in a database."""
-
-STORES = ("memory", "plain", "sealed")
-"""Stores: in the process, in PostgreSQL, and there sealed."""
-
-SHARE = 20
-"""Of so many cases one goes to each database as well."""
 
 
 async def attempt(world: FuzzWorld, name: str, seed: int) -> str:
@@ -215,13 +186,12 @@ async def attempt(world: FuzzWorld, name: str, seed: int) -> str:
     return f"took {spent:.1f} s" if spent > MAX_SECONDS else ""
 
 
-async def run(count: int, seed: int, only: str = "", store: BaseStore | None = None) -> tuple[Counter[str], list[str]]:
+async def run(count: int, seed: int, store: BaseStore | None = None) -> tuple[Counter[str], list[str]]:
     """Throw many cases.
 
     Args:
         count: How many.
         seed: The first.
-        only: The one target, if not all.
         store: What to throw them at: a store that is empty; by default one in the process.
 
     Returns:
@@ -230,7 +200,7 @@ async def run(count: int, seed: int, only: str = "", store: BaseStore | None = N
     world = await FuzzWorld.create(store)
     thrown, wrong = Counter[str](), list[str]()
     targets = TARGETS if store is None else STORED
-    names = [only] if only else [name for name, often in targets.items() for _ in range(often)]
+    names = [name for name, often in targets.items() for _ in range(often)]
     for number in range(seed, seed + count):
         name = names[number % len(names)]
         thrown[name] += 1
@@ -239,49 +209,3 @@ async def run(count: int, seed: int, only: str = "", store: BaseStore | None = N
     if found := await world.left():
         wrong.append(found)
     return thrown, wrong
-
-
-async def run_all(count: int, seed: int, only: str, stores: Sequence[str]) -> bool:
-    """Throw cases at stores, and print what was wrong; return whether anything was.
-
-    Args:
-        count: How many for the store in the process.
-        seed: The first.
-        only: The one target, if not all.
-        stores: Which: `memory`, `plain` and `sealed`.
-    """
-    failed = False
-    async with AsyncExitStack() as opened:
-        server = ""
-        for name in stores:
-            store: BaseStore | None = None
-            if name != "memory":
-                if not server:
-                    folder = opened.enter_context(tempfile.TemporaryDirectory())
-                    server = await opened.enter_async_context(embedded_database(Path(folder)))
-                store = await opened.enter_async_context(fresh_memory_store(server, sealed=name == "sealed"))
-            if store is not None and only and only not in STORED:
-                continue
-            started = time.monotonic()
-            cases = count if store is None or only else -(-count // SHARE)
-            thrown, wrong = await run(cases, seed, only, store)
-            failed = failed or bool(wrong)
-            print(f"{name}: {sum(thrown.values())} cases in {time.monotonic() - started:.0f} s: {dict(thrown)}")  # noqa: T201
-            print("\n".join(wrong[:40]) or "nothing wrong")  # noqa: T201
-    return failed
-
-
-def main() -> None:
-    """Throw as many cases as the command line says, and end with 1 if anything was wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=300_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=sorted(TARGETS), default="")
-    parser.add_argument("--stores", nargs="+", choices=STORES, default=STORES)
-    given = parser.parse_args()
-    logging.disable(logging.WARNING)  # what is refused is logged, a hundred thousand times
-    sys.exit(asyncio.run(run_all(given.count, given.seed, given.only, given.stores)))
-
-
-if __name__ == "__main__":
-    main()

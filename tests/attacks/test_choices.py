@@ -83,17 +83,6 @@ async def test_a_choice_misspelt_is_refused_with_the_name_that_is_meant(passer_b
     await attack(assistant, "use_memroy", "use_memory")
 
 
-async def test_a_context_of_the_wrong_form_is_not_repeated(passer_by: httpx.AsyncClient) -> None:
-    for said in (
-        {"context": {"max_iterations": "my diary"}},
-        {"config": {"configurable": {"max_iterations": "my diary"}}},
-        {"context": {"model": {"my": "diary"}}},
-        {"config": {"configurable": {"system_prompt": ["my diary"]}}},
-        {"config": {"configurable": {"use_memory": "my diary"}}},
-    ):
-        assert "diary" not in str(await run(passer_by, "react_mem", **said)).replace(str(said), "")
-
-
 async def test_a_value_that_cannot_be_used_is_refused_over_http(passer_by: httpx.AsyncClient) -> None:
     refused = (await run(passer_by, "react_mem", context={"max_memories": 0}))["__error__"]
     assert refused["error"] == "ChoiceRefused"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from react_mem.graphs.chat_summary_route import MAX_BODY_BYTES
@@ -11,9 +13,11 @@ from tests.attacks.fuzz import STORED, TARGETS, FuzzWorld, attempt, run
 from tests.attacks.random_values import VICTIM
 from tests.support.stores import open_any_store
 
+CASES = int(os.environ.get("FUZZ_CASES", "1200"))
+
 
 async def test_a_longer_run_over_one_world_finds_nothing_and_leaves_the_other_owner_as_they_were() -> None:
-    thrown, wrong = await run(1_200, seed=0)
+    thrown, wrong = await run(CASES, seed=0)
     assert thrown.keys() == TARGETS.keys()
     assert wrong == []
 
@@ -22,7 +26,7 @@ async def test_a_run_over_a_database_finds_nothing_and_leaves_the_other_owner_as
     database_server: str,
 ) -> None:
     async with open_any_store("sealed memory store", database_server) as store:
-        thrown, wrong = await run(150, seed=0, store=store)
+        thrown, wrong = await run(CASES // 8, seed=0, store=store)
     assert thrown.keys() == STORED.keys()
     assert wrong == []
 

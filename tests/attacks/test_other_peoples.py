@@ -259,20 +259,6 @@ async def test_a_token_that_is_not_right_is_nobodys(token: str, anybody: httpx.A
 SUMMARY = {"conversation_id": str(uuid.uuid4()), "user_input": "hello", "user_id": ANN}
 
 
-async def test_nobody_acts_on_somebody_elses_memory_by_naming_them(
-    anns: dict[str, str], ann: httpx.AsyncClient, bob: httpx.AsyncClient
-) -> None:
-    forged = {"user_id": ANN}
-    answers = [
-        await bob.post("/memory/v1/forget", json={"text": "My locker code is quagga-4711.", **forged}),
-        await bob.post("/memory/v1/feedback", json={"thread_id": anns["thread"], "score": 1, **forged}),
-        await bob.post(f"/conversations/{anns['thread']}/end", json=forged),
-    ]
-    assert [answer.status_code for answer in answers] == [404] * 3
-    # and it is there for whose it is
-    assert (await ann.post("/memory/v1/feedback", json={"thread_id": anns["thread"], "score": 1})).status_code == 200
-
-
 async def test_the_id_of_somebodys_conversation_tells_nothing_of_them(
     passer_by: httpx.AsyncClient, open_server: DevServer
 ) -> None:

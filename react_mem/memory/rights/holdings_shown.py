@@ -20,7 +20,7 @@ from react_mem.memory.model.states import PendingTurn, Skill
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.rights.showing import cursor_of, read_cursor, records_by_id, shown, source_of
-from react_mem.memory.scopes.dialog import DialogMemoryStore
+from react_mem.memory.scopes.dialog import DialogMemoryStore, held_in
 from react_mem.memory.scopes.profile import ProfileMemoryStore
 from react_mem.memory.store.audit.audit_log import AuditAction, note_action
 from react_mem.memory.store.listing import ConversationPlace
@@ -131,7 +131,7 @@ class HoldingViews(FacadePart):
         messages = _messages(values)
         if not messages:
             return None
-        [held] = await DialogMemoryStore(self.store).conversations(user_id, values=values)
+        [held] = await asyncio.to_thread(held_in, values)
         start = max(behind or (first_turn, ""), (first_turn, ""))
         left = [one for one in messages if (int(one["turn"]), str(one["id"])) > start]
         shown = left[:limit]

@@ -107,17 +107,6 @@ async def test_a_message_that_only_shows_something_is_no_reason_to_ask_a_model(m
     assert [fact.text for fact in await memory.semantic.history(user_id="ann")] == []
 
 
-async def test_a_message_that_only_shows_something_is_found_by_its_caption(memory: MemoryFacade) -> None:
-    await say(turns(memory), 1, image(CAT, "Miu asleep under the piano"))
-    await say(turns(memory), 2, "Nothing to see", since="a1")
-    query = MemoryQuery(
-        user_id="ann", session_id="t", agent_id="tester", query="the piano", scopes=[MemoryScope.DIALOG]
-    )
-    found = [item for item in await memory.read(query) if item.payload["kind"] == "message"]
-    assert found[0].payload["content"][0]["caption"] == "Miu asleep under the piano"
-    assert (found[0].payload["text"], found[0].payload["role"]) == ("", "user")
-
-
 async def test_it_goes_with_the_last_message_that_names_it(memory: MemoryFacade) -> None:
     await say(turns(memory), 1, "Look", image(CAT), image(DOG))
     await say(turns(memory, "tuesday"), 1, "Again", image(CAT))
@@ -158,14 +147,6 @@ async def test_it_waits_with_a_branch_that_is_left_and_goes_with_the_conversatio
     await one.branches.follow(back)
     await memory.delete_session("ann", "monday")
     assert await memory.store.asearch((ATTACHMENTS,), limit=100) == []
-
-
-async def test_nothing_is_left_of_a_user_who_is_forgotten(memory: MemoryFacade) -> None:
-    await say(turns(memory), 1, image(CAT), image(b"x" * 600_000))
-    await memory.dialog.append("bob", "s", [HumanMessage([image(DOG)], id="q1")], agent_id="tester")
-    assert (await memory.forget_user("ann")).receipt.problems == ()
-    assert {item.namespace[1] for item in await memory.store.asearch((), limit=1000)} == {"bob"}
-    assert await memory.attachment("bob", ref_of(DOG)) == DOG
 
 
 async def test_it_comes_back_with_an_export(memory: MemoryFacade) -> None:

@@ -97,15 +97,6 @@ async def test_a_node_is_handed_what_is_remembered_and_its_step_is_logged() -> N
     assert step.latency is not None
 
 
-async def test_a_policy_decides_what_is_read_and_written() -> None:
-    store = memory_store()
-    await MemoryFacade(store).semantic.add(["User likes tea"], **WHO)
-    policy = MemoryPolicy(recall={"semantic": False}, learning={"experience": False})
-    said, _ = await run(one_node(store, policy=policy), "tea?")
-    assert "tea" not in said.removesuffix("tea?")
-    assert await experience(store) == []
-
-
 async def test_a_node_may_say_what_is_kept() -> None:
     store = memory_store()
 
@@ -126,12 +117,6 @@ async def test_a_failing_node_fails_and_its_failure_is_logged() -> None:
     assert (step.success, step.error) == (False, "RuntimeError: no answer")
 
 
-async def test_an_interrupt_is_no_outcome() -> None:
-    store = memory_store()
-    await run(one_node(store), "ask")
-    assert await experience(store) == []
-
-
 @pytest.mark.parametrize(("context", "has_store"), [(None, True), (ANN, False)])
 async def test_without_a_user_or_a_store_the_node_runs_and_says_so(context: Any, has_store: bool) -> None:
     store = memory_store() if has_store else None
@@ -140,13 +125,6 @@ async def test_without_a_user_or_a_store_the_node_runs_and_says_so(context: Any,
     assert memory_events(seen) == [("retrieve", "off", "answer")]
     if store is not None:
         assert await store.asearch(()) == []
-
-
-async def test_bad_data_costs_the_write_not_the_node() -> None:
-    store = memory_store()
-    _, seen = await run(one_node(store, write=lambda *_: [Remember(MemoryScope.EPISODIC, {})]), "hello")
-    assert memory_events(seen)[-1] == ("store", "degraded", "answer")
-    assert "goal: is missing" in seen[-1]["message"]
 
 
 def team(planner: Any, worker: Any, store: InMemoryStore) -> Graph:

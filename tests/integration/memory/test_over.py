@@ -65,12 +65,6 @@ async def test_as_of_a_time_it_is_what_it_was_then(memory: MemoryFacade) -> None
     assert await read(memory, as_of=FRIDAY + timedelta(days=1)) == {TEA: True}
 
 
-async def test_nothing_is_written_to_read_it(memory: MemoryFacade) -> None:
-    before = [line async for line in memory.export_user("ann")]
-    await read(memory, **at(FRIDAY + timedelta(days=1)))
-    assert [line async for line in memory.export_user("ann")] == before
-
-
 async def test_an_extraction_is_shown_what_is_over_by_its_own_dates_and_not_what_was_ended(
     memory: MemoryFacade,
 ) -> None:

@@ -75,15 +75,6 @@ class TestExport:
         await again.import_user("ann", once)
         assert await lines(again) == once
 
-    async def test_what_is_there_already_stays_as_it_is(self, memory: MemoryFacade) -> None:
-        [fact] = await memory.semantic.add(["User likes tea"], **MONDAY)
-        old = await lines(memory)
-        await retire(memory, fact.id)
-        now = await lines(memory)
-        report = await memory.import_user("ann", [*old, old[-1]])
-        assert (report.added, report.kept) == (0, 2)
-        assert await lines(memory) == now
-
     @pytest.mark.parametrize(
         ("garbage", "cause"),
         [
@@ -148,14 +139,6 @@ class TestDeleteSession:
         await memory.delete_session("ann", "monday")
         [fact] = await memory.semantic.search("lives in", user_id="ann")
         assert (fact.payload["text"], fact.payload["valid_to"]) == ("I live in Huế", None)
-
-    async def test_what_ended_before_it_ends_with_what_came_after_it(self, memory: MemoryFacade) -> None:
-        for day, city in [("sunday", "Huế"), ("monday", "Hà Nội"), ("tuesday", "Đà Nẵng")]:
-            await move(memory, day, city)
-        await memory.delete_session("ann", "monday")
-        first, last = await memory.semantic.history(user_id="ann")
-        assert (first.text, first.current, first.superseded_by) == ("I live in Huế", False, last.id)
-        assert (last.text, last.current, first.valid_to) == ("I live in Đà Nẵng", True, last.said_at)
 
 
 class TestForgetUser:

@@ -281,19 +281,8 @@ class TestExperience:
 
 WRITES: dict[str, dict[str, Any]] = {
     "text": {"scope": MemoryScope.SEMANTIC, "text": "User likes tea"},
-    "triple": {
-        "scope": MemoryScope.SEMANTIC,
-        "subject": "user",
-        "predicate": "likes",
-        "object": "tea",
-        "text": "User likes tea",
-    },
     "document": {"scope": MemoryScope.SEMANTIC, "kind": "document", "text": "All about tea"},
-    "episode": {"scope": MemoryScope.EPISODIC, "goal": "Buy tea", "outcome": "bought"},
-    "skill": {"scope": MemoryScope.PROCEDURAL, "use_when": "buying tea"},
-    "state": {"scope": MemoryScope.STATE, "flow_id": "trip", "state": {"step": 1}},
     "task step": {"scope": MemoryScope.STATE, "task_id": "t", "text": "buy tea", "status": "done"},
-    "experience": {"scope": MemoryScope.EXPERIENCE, "tool": "buy", "input": {"what": "tea"}},
     "profile": {"scope": MemoryScope.PROFILE, "fields": {"drink": {"value": "tea", "updated_at": "2026-01-01T00:00Z"}}},
     "message": {"scope": MemoryScope.DIALOG, "id": "m1", "text": "hi", "role": "user", "content": "hi", "turn": 0},
 }

@@ -7,9 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.concepts.concept_store import refresh_concepts
@@ -23,7 +21,7 @@ from react_mem.memory.model.records import Fact, Message, now
 from react_mem.memory.model.states import TurnOutcome
 from react_mem.memory.model.views import MemoryPage
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.write.remembering import REMEMBERED, remember
+from react_mem.memory.write.remembering import remember
 from tests.integration.memory.test_scopes import fill
 from tests.support.telling import tell
 
@@ -128,12 +126,6 @@ class TestPages:
         assert len((await memory.page("ann", scopes=[MemoryScope.EXPERIENCE])).items) == 1
         assert not (await memory.page("ann", state="past", limit=1)).items[0].current
 
-    @pytest.mark.parametrize("cursor", ["é", "bnVsbA", "WyIiLCJzZW1hbnRpYyIsIlx1MDAwMCJd", "W" * 5000])
-    async def test_a_cursor_of_nothing_is_refused(self, cursor: str) -> None:
-        memory = MemoryFacade(InMemoryStore())
-        with pytest.raises(ValueError, match="cursor: is none of this list"):
-            await memory.page("ann", cursor=cursor)
-
     async def test_the_cursor_of_somebody_else_shows_what_is_ones_own(self, memory: MemoryFacade) -> None:
         await store_facts(memory, *(fact(f"ann {n}", START + timedelta(days=n)) for n in range(3)))
         await store_facts(memory, *(fact(f"bob {n}", START + timedelta(days=n)) for n in range(3)), user_id="bob")
@@ -208,35 +200,8 @@ class TestExplaining:
         assert await memory.explain("bob", middle.id) is None
         assert await memory.explain("ann", "nothing") is None
 
-    async def test_a_correction_is_the_users_own_word(self, memory: MemoryFacade) -> None:
-        await memory.semantic.add(["I live in Hue."], user_id="ann", session_id="monday", agent_id="assistant")
-        [known] = await memory.semantic.history(user_id="ann")
-        corrected = await memory.correct("ann", known.id, "I live in Da Nang.")
-        detail = await memory.explain("ann", corrected.id)
-        assert detail is not None
-        assert [(one.text, one.why) for one in detail.history] == [
-            ("I live in Hue.", "replaced"),
-            ("I live in Da Nang.", "believed"),
-        ]
-        [source] = detail.provenance
-        assert (source.role, source.text, source.quote) == ("user", "I live in Da Nang.", "I live in Da Nang.")
-        assert detail.memory.revision != (await memory.page("ann", state="past")).items[0].revision
-
 
 class TestRemembering:
-    async def test_said_twice_is_one_in_the_users_own_words(self, memory: MemoryFacade) -> None:
-        told = await remember(memory, "ann", "Tôi dị ứng với đậu phộng 🥜.", agent_id="assistant")
-        again = await remember(memory, "ann", "  tôi dị ứng với đậu phộng 🥜", agent_id="assistant")
-        [item] = told.memories
-        assert told.new == {item.id}
-        assert (item.origin, item.session_id, item.current) == (Origin.USER, REMEMBERED, True)
-        assert ([one.id for one in again.memories], again.new) == ([item.id], frozenset())
-        detail = await memory.explain("ann", item.id)
-        assert detail is not None
-        [source] = detail.provenance
-        assert (source.text, source.quote) == ("Tôi dị ứng với đậu phộng 🥜.", "Tôi dị ứng với đậu phộng 🥜.")
-        assert len((await memory.page("ann", kinds=["message"])).items) == 1
-
     async def test_what_has_ended_is_believed_again(self, memory: MemoryFacade) -> None:
         [first] = (await remember(memory, "ann", "I live in Hue.")).memories
         corrected = await memory.correct("ann", first.id, "I live in Da Nang.")
@@ -247,26 +212,3 @@ class TestRemembering:
         detail = await memory.explain("ann", first.id)
         assert detail is not None
         assert [one.why for one in detail.history if one.text == "I live in Hue."] == ["set aside", "believed"]
-
-    async def test_what_is_about_somebody_is_no_word_on_the_user(self, memory: MemoryFacade) -> None:
-        [about] = (await remember(memory, "ann", "She likes green tea.", about="Lan")).memories
-        [mine] = (await remember(memory, "ann", "She likes green tea.")).memories
-        assert about.id != mine.id
-        [fact_about] = [one for one in await memory.semantic.history(user_id="ann") if one.about == "Lan"]
-        assert fact_about.origin is Origin.USER
-        assert not (await remember(memory, "ann", "She likes green tea", about="Lan")).new
-
-    @pytest.mark.parametrize(
-        ("text", "problem"),
-        [
-            ("Where do I live?", "states nothing"),
-            ("> I hate flying.\n", "states nothing"),
-            ("Forget that I like tea.", "asks to forget"),
-            ("I like tea. " * 400, "longer than 2,000"),
-        ],
-    )
-    async def test_what_states_nothing_is_refused_and_nothing_kept(self, text: str, problem: str) -> None:
-        memory = MemoryFacade(InMemoryStore())
-        with pytest.raises(ValueError, match=problem):
-            await remember(memory, "ann", text)
-        assert (await memory.page("ann", state="all")).total == 0

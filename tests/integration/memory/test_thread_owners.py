@@ -41,27 +41,6 @@ async def test_the_threads_of_an_agent_without_memory_go_with_their_user() -> No
     assert await thread_marks(store, "ann") == []
 
 
-async def test_one_thread_of_an_agent_without_memory_can_be_forgotten() -> None:
-    store, threads = InMemoryStore(), InMemorySaver()
-    for thread in ("one", "two"):
-        await answered(store, threads, "ann", thread)
-    memory = MemoryFacade(store, checkpointer=threads)
-    assert (await memory.delete_session("bob", "one")).problems == ()
-    assert await is_there(threads, "one")
-    assert (await memory.delete_session("ann", "one")).problems == ()
-    assert [await is_there(threads, thread) for thread in ("one", "two")] == [False, True]
-    assert [mark.value["thread_id"] for mark in await thread_marks(store, "ann")] == ["two"]
-
-
-async def test_a_thread_of_which_nothing_is_remembered_any_more_goes_with_its_user() -> None:
-    store, threads = InMemoryStore(), InMemorySaver()
-    await answered(store, threads, "ann", "hers", manager="react_mem")
-    memory = MemoryFacade(store, checkpointer=threads)
-    await memory.forget("ann", *[item.id for item in await memory.list_records("ann")])
-    assert await memory.forget_user("ann") == ["hers"]
-    assert not await is_there(threads, "hers")
-
-
 @pytest.mark.parametrize("how", ["user", "conversation"])
 async def test_a_file_that_names_a_thread_of_somebody_else_gives_nobody_that_thread(
     how: str, memory: MemoryFacade

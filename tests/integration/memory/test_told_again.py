@@ -75,19 +75,6 @@ async def test_it_is_one_fact_with_one_message_more_however_often_it_is_told() -
     assert await talk.memory.pending(USER) == []
 
 
-async def test_a_doubt_is_settled_once_by_who_tells_it_again() -> None:
-    talk = Keyless()
-    await talk.say(CHESS, thread="monday")
-    doubted = Operation("unsure", "I cannot stand chess", target_id=fact_id("user", CHESS), source_ids=("m2",))
-    await write_facts(talk.store, USER, [doubted], at=now(), session_id="tuesday", agent_id="keyless")
-    assert (await fact(talk.memory)).doubts
-    for _ in range(5):
-        await by_rest(talk.memory, CHESS)
-    # a model is to read the first of them, which settles it
-    assert await messages(talk.memory, REMEMBERED) == [CHESS]
-    assert (await fact(talk.memory)).unread
-
-
 async def test_what_has_been_taken_in_by_another_fact_is_told_there() -> None:
     talk = Keyless()
     await talk.say(CHESS, thread="monday")

@@ -45,22 +45,6 @@ async def test_what_depends_on_what_is_corrected_is_in_doubt() -> None:
     assert (await facts(store))["I take the bus to work"].doubts == (fact_id("user", HUE),)
 
 
-async def test_nothing_else_can_be_corrected() -> None:
-    store = InMemoryStore()
-    await tell(store, HUE, source_ids=["m1"])
-    for id_, text, cause in (
-        ("none", HANOI, "only a fact"),
-        (fact_id("user", HUE), "i live in hue.", "says already"),
-        (fact_id("user", HUE), " ", "is empty"),
-        (fact_id("user", HUE), "I like tea. " * 400, "longer than 2,000"),
-    ):
-        with pytest.raises(ValueError, match=cause):
-            await MemoryFacade(store).correct("ann", id_, text)
-    await MemoryFacade(store).correct("ann", fact_id("user", HUE), HANOI)
-    with pytest.raises(ValueError, match="not believed any more"):
-        await MemoryFacade(store).correct("ann", fact_id("user", HUE), "I live in Huế city")
-
-
 STATES_NOTHING = [
     "Where do I live?",
     "hello",

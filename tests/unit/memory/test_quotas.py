@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -26,7 +25,7 @@ from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.store import room as counting
 from react_mem.memory.store.owned import everything
-from react_mem.memory.store.room import take_message, take_model_call
+from react_mem.memory.store.room import take_message
 from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
 from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
 from tests.support.scripted_model import ScriptedModel, calls
@@ -136,17 +135,6 @@ async def test_a_summary_of_a_chat_is_a_message_and_a_call() -> None:
     assert item.value == {"day": "2026-03-01", "messages_a_day": 1, "model_calls_a_day": 1}
 
 
-async def test_blocking_calls_count_too() -> None:
-    model = ScriptedModel(script=["one", "two"])
-    for quota in ("messages_a_day", "model_calls_a_day"):
-        graph = graph_of("middleware", model, InMemoryStore(), **{quota: 1})
-        asked: Any = {"messages": [("user", "hello")]}
-        await asyncio.to_thread(graph.invoke, asked, CONFIG, context=ANN)
-        with pytest.raises(QuotaExceeded, match=quota):
-            await asyncio.to_thread(graph.invoke, asked, CONFIG, context=ANN)
-    assert len(model.prompts) == 2
-
-
 FORGED: Any = {
     "retrieved": "",
     "first": "",
@@ -191,15 +179,6 @@ async def test_midnight_frees_what_was_used_and_a_slow_clock_does_not(at: Clock)
         await take_message(store, "ann", quotas)
     at(5, 0)
     await take_message(store, "ann", quotas)
-
-
-async def test_without_a_quota_nothing_is_counted() -> None:
-    store = InMemoryStore()
-    await ask(graph_of("react_mem", ScriptedModel(script=["one"]), store))
-    assert not await bookkept(store)
-    await take_model_call(store, "ann", QuotaSettings(messages_a_day=1))
-    await take_message(store, "ann", QuotaSettings(model_calls_a_day=1))
-    assert not await bookkept(store)
 
 
 async def test_the_count_is_no_memory_and_goes_with_the_user() -> None:

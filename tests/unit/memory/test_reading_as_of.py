@@ -13,7 +13,7 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryResults, MemoryS
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import put
-from react_mem.memory.model.records import Document, Episode, Fact, Message, Summary, fact_id
+from react_mem.memory.model.records import Document, Episode, Message, Summary, fact_id
 from react_mem.memory.retrieval.last_known import DATABASE
 from tests.contract.conftest import memory_store
 
@@ -136,12 +136,3 @@ async def test_what_was_believed_once_never_stands_in_for_what_is() -> None:
     assert known is not None
     assert DATABASE in known.missing
     assert memory.last_known(then) is None
-
-
-async def test_what_is_stored_stays_as_it_is() -> None:
-    memory = await _memory()
-    before = await memory.list_records("ann")
-    await _read(memory, 1)
-    assert await memory.list_records("ann") == before
-    [hue] = [Fact.from_value(item.payload) for item in before if item.payload["text"] == HUE]
-    assert not hue.current

@@ -27,7 +27,6 @@ from react_mem.memory.model.records import (
     Fact,
     Message,
     Record,
-    Wording,
     now,
     record_id,
 )
@@ -115,18 +114,6 @@ async def ann(*records: Record) -> Ann:
     return one
 
 
-async def test_a_fact_is_as_old_as_it_was_last_said_and_keeps_no_wording_of_what_is_gone() -> None:
-    said = Wording(text="as it was said", said_at=ago(40), source_ids=("old",))
-    one = await ann(message("old", 40), message("new", 1), fact("f", 1, "old", "new", wordings=(said,)))
-    await one.run(dialog="30d", semantic="30d")
-    left = await one.left()
-    assert sorted(left) == ["f", "new"]
-    assert left["f"]["wordings"] == [said.model_dump(mode="json")]
-    again = await ann(message("old", 40), message("new", 1), fact("f", 1, "old", "new", wordings=(said,)))
-    await again.run(dialog="30d")
-    assert (await again.left())["f"]["wordings"] == []
-
-
 async def test_values_of_the_profile_go_with_what_said_them_or_by_their_own_age() -> None:
     fields = {
         "city": ProfileField(value="Hue", source_ids=("old",), updated_at=ago(40)),
@@ -187,17 +174,6 @@ async def test_a_thread_that_a_crash_has_left_is_deleted_by_the_next_run(monkeyp
     assert await one.left() == {}
     assert (await one.run(dialog="30d")).threads == 1
     assert not await one.has_thread("1")
-
-
-async def test_a_dry_run_counts_the_same_and_writes_nothing() -> None:
-    records = [message(f"m{n}", 28 + n, session=str(n % 3)) for n in range(9)] + [fact("f", 33, "m5")]
-    one = await ann(*records)
-    before = await one.left()
-    told = await one.run(dialog="30d", dry_run=True)
-    assert await one.left() == before
-    done = await one.run(dialog="30d", batch=2)
-    assert (told.removed, told.users) == (done.removed, done.users)
-    assert told.removed == {"message": 6, "fact": 1}
 
 
 async def test_what_was_said_or_used_longest_ago_goes_when_there_is_too_much() -> None:
