@@ -23,13 +23,10 @@ from starlette.types import Receive, Scope, Send
 
 from react_mem.errors import ReactMemError
 from react_mem.graphs.http import app
-from react_mem.integrations.skills.skill_files import read_skills
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.llm.answers import read_answer
 from react_mem.memory.model.interface import MemoryQuery, MemoryWriteEvent
-from react_mem.tools.web.clean import clean, without_markup
 from tests.attacks.fuzz_rest import KnownIds, rest_request, sent
-from tests.attacks.random_values import ATTACKER, CANARY, SCOPES, VICTIM, changed, text, torn, value
+from tests.attacks.random_values import ATTACKER, CANARY, SCOPES, VICTIM, changed, text, torn
 
 MAX_SECONDS = 3.0
 """Of processor time, for one case: far more than any needs, and far less than one that grows faster than its input."""
@@ -91,25 +88,6 @@ class FuzzWorld:
         memory = self.memory if self.lasts else MemoryFacade(InMemoryStore())
         await memory.write(MemoryWriteEvent.model_validate(changed(r, whole) | {"user_id": ATTACKER}))
 
-    async def yaml(self, r: random.Random) -> None:
-        """Read a skill's file."""
-        front = json.dumps(changed(r, {"description": "d", "tool_sops": [{"tool": "t", "action": "a"}]}), default=str)
-        read_skills(torn(r, f"---\n{front}\n---\n## T\n- When to Apply: x\n- Steps:\n  1. t: a\n"))
-
-    async def answers(self, r: random.Random) -> None:
-        """Read a model's answer."""
-        said = torn(r, f"<think>{text(r)}</think> ```json\n{json.dumps({'facts': [value(r)]}, default=str)}\n```")
-        read_answer(said, ("facts",), broken_off=r.random() < 0.5)
-
-    async def html(self, r: random.Random) -> None:
-        """Read a web page, and what a search engine shows of one."""
-        tags = r.choices(("div", "p", "table", "a", "script", "b", "svg", "!DOCTYPE", "html", text(r)[:20]), k=8)
-        page = torn(r, "".join(f"<{tag} class='{text(r)}'>{text(r)}" for tag in tags) + "</p></div>")
-        without_markup(page)
-        if r.random() < 0.05:
-            # takes milliseconds
-            clean(page)
-
     async def imports(self, r: random.Random) -> None:
         """Import a file for one user that was another one's: it writes to nobody else."""
         taken = [self._taken(line) for line in self.exported] if self.lasts else self.exported
@@ -157,7 +135,7 @@ class _AsAttacker:
 
 
 TARGETS: dict[str, int] = {
-    "reads": 4, "writes": 4, "yaml": 6, "answers": 8, "html": 8, "imports": 4, "rest": 10,
+    "reads": 4, "writes": 4, "imports": 4, "rest": 10,
 }  # fmt: skip
 """The methods of `FuzzWorld` that take a case, and how often each is taken."""
 

@@ -6,7 +6,6 @@ Then the flow that shows it: it plans until it knows.
 from __future__ import annotations
 
 import asyncio
-import json
 from itertools import count
 from pathlib import Path
 
@@ -14,15 +13,16 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 
-from benchmarks.learning.__main__ import main
-from react_mem.agents.config import load_agent_config
-from react_mem.agents.resolve import resolve_agent
+from react_mem.agents.config import AgentConfig, load_agent_config
+from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.graphs.smart_buyer import CATALOGUE, FLOW, build_graph
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.skill_life import is_withheld
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Skill
 from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.skills.learner import Learning
@@ -33,7 +33,7 @@ from tests.contract.test_loop import ANN, thread
 from tests.support.databases import open_memory_store
 from tests.support.learning import AGENT, TOOLS, did, skills
 from tests.support.pricing import costing
-from tests.support.scripted_model import ScriptedModel
+from tests.support.scripted_model import ScriptedModel, calls
 
 BUYING = "search compare order"
 RIGHT = ["search_products", "compare_prices", "check_stock", "place_order"]
@@ -135,13 +135,20 @@ async def test_the_buyer_reads_what_its_flow_says_and_logs_what_its_steps_took(m
     assert all(step.latency is not None and step.latency > 0 for step in steps)
 
 
-def test_the_benchmark_runs_and_tells_learning_from_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "learning.json"
-    main(["--store", "memory", "--episodes", "150", "--harmful", "60", "--json", str(out)])
-    result = json.loads(out.read_text(encoding="utf-8"))
-    ours, off = result["metrics"], result["peers"]["learning off"]
-    assert ours["steps_per_task"] < off["steps_per_task"]
-    assert ours["skills_from_other_users"] == 0
-    assert ours["bad_skill_trials_max"] <= 20
-    assert 0 <= ours["harm"] <= max(0, ours["high.harm.difference"])
-    assert "Success rate by episode" in capsys.readouterr().out
+async def test_a_turn_counts_for_the_skill_that_it_followed() -> None:
+    @tool
+    def search(query: str) -> str:
+        """Search."""
+        return query
+
+    store = in_memory()
+    memory = MemoryFacade(store)
+    sop = {"use_when": "somebody asks where a thing is", "tool_sops": [{"tool": "search", "action": "look for it"}]}
+    await memory.procedural.add_skill(sop, user_id="ann")
+    policy = MemoryPolicy.model_validate({"learning": {"skills": "traces"}, "extraction": {"mode": "off"}})
+    config = AgentConfig(name="assistant", manager="react_mem", memory=policy)
+    model = ScriptedModel(script=[calls(("search", {"query": "keys"})), "In the drawer."])
+    agent = build_agent(resolve_agent(config, model=model, tools=[search]), store=store, checkpointer=InMemorySaver())
+    await agent.ainvoke({"messages": [("user", "Where are my keys?")]}, thread("1"), context=ANN)
+    [skill] = await skills(memory)
+    assert (skill.trials, skill.successes) == (1, 1)

@@ -20,7 +20,6 @@ from react_mem.memory.model import identity as module
 from react_mem.memory.model.identity import development_user, identify, why_off
 from react_mem.memory.model.policy import MemoryPolicy
 from tests.contract.conftest import memory_store
-from tests.support.scripted_model import ScriptedModel
 
 DEVELOPMENT = {"LANGSMITH_LANGGRAPH_API_VARIANT": "local_dev", "LANGGRAPH_API_URL": "http://127.0.0.1:2024"}
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -188,15 +187,3 @@ async def test_the_keyless_model_notes_nothing_where_nothing_is_kept(statement: 
     assert statement not in answer
     assert off in await said(agent, question, "2")
     assert statement in await said(agent, statement, "3", user_id="ann")
-
-
-async def test_the_event_names_the_development_user(monkeypatch: pytest.MonkeyPatch, development: None) -> None:
-    agent = graph(ScriptedModel(script=["ok"]))
-    # what a server adds to the config of its runs
-    config: Any = {"configurable": {"thread_id": "1", "assistant_id": "a", "graph_id": "g"}}
-    given = {"messages": [("user", "I am allergic to peanuts.")]}
-    seen = [event async for event in agent.astream(given, config, stream_mode="custom")]
-    [event] = [event for event in seen if (event["type"], event.get("operation")) == ("memory", "retrieve")]
-    assert (event["status"], event["development_user"]) == ("ok", "dev")
-    again = [event async for event in agent.astream(given, config, context={"user_id": "ann"}, stream_mode="custom")]
-    assert not any("development_user" in event for event in again)
