@@ -47,28 +47,18 @@ REQUESTS: list[tuple[str, str, Any]] = [
     ("PATCH", "/threads/{thread}", {"metadata": {"owner": "bob"}}),
     ("DELETE", "/threads/{thread}", None),
     ("POST", "/threads/{thread}/copy", None),
-    ("GET", "/threads/{thread}/state", None),
     ("GET", "/threads/{thread}/state/{checkpoint}", None),
     ("POST", "/threads/{thread}/state", {"values": {"messages": []}}),
-    ("POST", "/threads/{thread}/state/checkpoint", {"checkpoint": {"thread_id": "{thread}", "checkpoint_ns": ""}}),
     ("POST", "/threads/{mine}/state/checkpoint", {"checkpoint": {"thread_id": "{thread}", "checkpoint_ns": ""}}),
-    ("GET", "/threads/{thread}/history", None),
     ("POST", "/threads/{thread}/history", {}),
     ("GET", "/threads/{thread}/stream", None),
-    ("GET", "/threads/{thread}/runs", None),
-    ("POST", "/threads/{thread}/runs", {"assistant_id": "react_mem", "input": None}),
     ("POST", "/threads/{thread}/runs/wait", {"assistant_id": "react_mem", "input": None}),
-    ("POST", "/threads/{thread}/runs/stream", {"assistant_id": "react_mem", "input": None}),
     ("POST", "/threads/{thread}/runs/wait", {"assistant_id": "react_mem", "input": None, "if_not_exists": "create"}),
-    ("GET", "/threads/{thread}/runs/{run}", None),
     ("GET", "/threads/{thread}/runs/{run}/join", None),
-    ("GET", "/threads/{thread}/runs/{run}/stream", None),
     ("POST", "/threads/{thread}/runs/{run}/cancel", None),
     ("DELETE", "/threads/{thread}/runs/{run}", None),
     ("GET", "/threads/{mine}/runs/{run}", None),
-    ("POST", "/threads/search", {"ids": ["{thread}"]}),
     ("POST", "/threads/search", {"metadata": {"owner": "ann"}}),
-    ("POST", "/threads/count", {"metadata": {"owner": "ann"}}),
     ("POST", "/threads", {"thread_id": "{thread}", "if_exists": "do_nothing"}),
     ("POST", "/threads/prune", {"thread_ids": ["{thread}"]}),
     ("POST", "/runs/cancel", {"thread_id": "{thread}", "run_ids": ["{run}"]}),
@@ -103,9 +93,7 @@ async def test_nobody_reaches_a_thread_of_somebody_else(
     answer = await bob.request(method, _filled(path, ids), json=_filled(body, ids))
     assert "quagga-4711" not in answer.text
     assert answer.status_code < 500 or "Empty" in answer.text, answer.text
-    if path == "/threads/count":
-        assert answer.json() == 0
-    elif answer.status_code == 200:
+    if answer.status_code == 200:
         # nothing at all, or what is the caller's own
         assert anns["run"] not in answer.text
         assert anns["thread"] not in answer.text

@@ -158,11 +158,6 @@ class TestAnyStore:
             assert report.findings["stale"].count == count
         assert (report.findings["growth"].count, report.before) == (0, 2)
 
-    async def test_more_than_is_allowed_fails(self) -> None:
-        report = await audit_quality(await holding("tea", "tea", "tea"))
-        assert report.failing({"duplicates": 2, "secrets": 0, "never_recalled": 0}) == []
-        assert report.failing({"duplicates": 1, "secrets": 0}) == ["duplicates"]
-
 
 class TestOurs:
     async def test_what_is_believed_counts_and_what_answers_used(self) -> None:

@@ -14,14 +14,10 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import scope_namespace, work_namespace
 from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import fact_id
 from react_mem.memory.rights import portability, receipts
 from react_mem.memory.rights.forgetting import forget_said
-from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.vectors import question_vectors
 from tests.support.telling import tell
 
 
@@ -108,19 +104,6 @@ async def test_the_receipt_of_what_is_not_erased_names_what_is_left(
     assert set(receipt.removed["fact"]) >= set(fact.ids)
 
 
-async def test_the_receipt_of_a_user_names_what_is_written_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory, _ = await held(InMemoryStore())
-
-    def from_another_process(store: BaseStore, user_id: str) -> None:
-        work = {"kind": "extract", "agent": "a", "session": "monday", "due_at": 1}
-        store.put(work_namespace(user_id), "late", work, index=False)
-        store.put(scope_namespace(user_id, MemoryScope.STATE), "late", {"kind": "state"}, index=False)
-
-    monkeypatch.setattr("react_mem.memory.rights.erasure.forget_caches", from_another_process)
-    receipt = (await memory.forget_user("ann")).receipt
-    assert receipt.problems == ("scope state: 1 left", "export: 1 left", "work: 1 left")
-
-
 async def test_a_conversation_that_somebody_else_held_is_not_touched() -> None:
     memory, threads = await held(InMemoryStore())
     receipt = await memory.delete_session("bob", "monday")
@@ -149,27 +132,3 @@ def test_a_check_that_could_not_be_made_is_told_apart_from_one_that_found_someth
     receipt = Receipt(checks=checks)
     assert receipt.is_gone is is_gone
     assert said in receipt.in_short()
-
-
-@pytest.mark.parametrize("erase", [deleted, forgotten])
-async def test_an_embedder_that_takes_long_is_waited_for_where_no_turn_waits(
-    erase: Erase, monkeypatch: pytest.MonkeyPatch, words: EmbeddingModel
-) -> None:
-    waits: list[float] = []
-    timeout = asyncio.timeout
-
-    async def asked(*_arguments: Any) -> AsyncIterator[Check]:
-        await question_vectors(words, [])
-        yield Check(name="arm vector")
-
-    def noted(seconds: float) -> asyncio.Timeout:
-        waits.append(seconds)
-        return timeout(seconds)
-
-    memory, _ = await held(InMemoryStore())
-    monkeypatch.setattr(receipts, "_arms", asked)
-    monkeypatch.setattr("react_mem.memory.store.calibration.asyncio.timeout", noted)
-    await forget_said(memory.store, "ann", "I have a boat")
-    in_turn = waits[-1]
-    await erase(memory)
-    assert waits[-1] > 5 * in_turn
