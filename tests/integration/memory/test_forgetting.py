@@ -98,11 +98,6 @@ async def by_id(talk: Talk) -> None:
     assert receipt.problems == ()
 
 
-async def by_tool(talk: Talk) -> None:
-    answer = "Done: I no longer know of your penicillin allergy."
-    await talk.say("Please forget my penicillin allergy.", calls(("forget", {"what": ALLERGY})), answer, thread="2")
-
-
 async def by_word(talk: Talk) -> None:
     await talk.say("Please forget my penicillin allergy.", "I have noted that on penicillin.", thread="2")
     memory = MemoryFacade(talk.store)
@@ -111,7 +106,7 @@ async def by_word(talk: Talk) -> None:
         assert (await memory.erase("ann", one.id)).problems == ()
 
 
-@pytest.mark.parametrize("way", [by_id, by_tool, by_word])
+@pytest.mark.parametrize("way", [by_id, by_word])
 async def test_what_is_forgotten_is_nowhere(store: BaseStore, way: Callable[[Talk], Any]) -> None:
     talk = Talk(store)
     await talk.say(SAID)

@@ -18,10 +18,7 @@ from react_mem.memory.store.owned import everything, set_aside
 from react_mem.memory.work.items import Work, work_namespace
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.turns import Turns
-from tests.integration.memory.conftest import every_store
 from tests.support.labels import Labeller, Says
-
-store = every_store
 
 LEARNS = Labeller(Says("green tea", "new", text="User likes green tea."), Says("boat"))
 FORGETS = Labeller(Says("Forget", "forget", "green tea"), Says("boat"))

@@ -267,7 +267,7 @@ def references(value: Mapping[str, Any]) -> Iterator[str]:
     yield from (link.target for link in links_of(value))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     memories(),
     st.fixed_dictionaries(
