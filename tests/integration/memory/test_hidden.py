@@ -40,12 +40,15 @@ async def state(store: BaseStore, user: str) -> dict[Any, Any]:
     return {(item.namespace, item.key): item.value for item in items}
 
 
-async def told(memory: MemoryFacade, user: str) -> str:
-    """Return all that is found, listed and stored."""
-    query = MemoryQuery(
+def asked(user: str) -> MemoryQuery:
+    return MemoryQuery(
         user_id=user, session_id="9", agent_id="tester", scopes=list(MemoryScope), query="Do I like green tea?"
     )
-    return f"{await memory.read(query)} {await memory.list_records(user)} {await state(memory.store, user)}"
+
+
+async def told(memory: MemoryFacade, user: str) -> str:
+    """Return all that is found, listed and stored."""
+    return f"{await memory.read(asked(user))} {await memory.list_records(user)} {await state(memory.store, user)}"
 
 
 @pytest.fixture
@@ -72,6 +75,7 @@ async def test_it_is_hidden_at_once_and_comes_back_as_it_was(inline: MemoryFacad
     with pytest.raises(LookupError):
         await inline.undo("bob", one.id)
     await inline.undo("ann", one.id)
+    assert inline.last_known(asked("ann")) is None, "what was read without it does not stand in for what is"
     after = await state(inline.store, "ann")
     assert {place: after[place] for place in before} == before
     assert "I like green tea." in await told(inline, "ann")
