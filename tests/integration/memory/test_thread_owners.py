@@ -41,6 +41,18 @@ async def test_the_threads_of_an_agent_without_memory_go_with_their_user() -> No
     assert await thread_marks(store, "ann") == []
 
 
+async def test_one_thread_of_an_agent_without_memory_can_be_forgotten() -> None:
+    store, threads = InMemoryStore(), InMemorySaver()
+    for thread in ("one", "two"):
+        await answered(store, threads, "ann", thread)
+    memory = MemoryFacade(store, checkpointer=threads)
+    assert (await memory.delete_session("bob", "one")).problems == ()
+    assert await is_there(threads, "one")
+    assert (await memory.delete_session("ann", "one")).problems == ()
+    assert [await is_there(threads, thread) for thread in ("one", "two")] == [False, True]
+    assert [mark.value["thread_id"] for mark in await thread_marks(store, "ann")] == ["two"]
+
+
 @pytest.mark.parametrize("how", ["user", "conversation"])
 async def test_a_file_that_names_a_thread_of_somebody_else_gives_nobody_that_thread(
     how: str, memory: MemoryFacade

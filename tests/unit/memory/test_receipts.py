@@ -14,6 +14,8 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace, work_namespace
 from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import fact_id
 from react_mem.memory.rights import portability, receipts
@@ -102,6 +104,19 @@ async def test_the_receipt_of_what_is_not_erased_names_what_is_left(
     assert "green tea" not in receipt.model_dump_json()
     fact = next(check for check in receipt.checks if check.name == "scope semantic")
     assert set(receipt.removed["fact"]) >= set(fact.ids)
+
+
+async def test_the_receipt_of_a_user_names_what_is_written_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, _ = await held(InMemoryStore())
+
+    def from_another_process(store: BaseStore, user_id: str) -> None:
+        work = {"kind": "extract", "agent": "a", "session": "monday", "due_at": 1}
+        store.put(work_namespace(user_id), "late", work, index=False)
+        store.put(scope_namespace(user_id, MemoryScope.STATE), "late", {"kind": "state"}, index=False)
+
+    monkeypatch.setattr("react_mem.memory.rights.erasure.forget_caches", from_another_process)
+    receipt = (await memory.forget_user("ann")).receipt
+    assert receipt.problems == ("scope state: 1 left", "export: 1 left", "work: 1 left")
 
 
 async def test_a_conversation_that_somebody_else_held_is_not_touched() -> None:
