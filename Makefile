@@ -56,8 +56,8 @@ test: check ## Run every check and every test
 retest: $(TESTABLE) ## Run what failed last once more, one after the other
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
-fuzz: $(TESTABLE) ## Throw 300,000 requests and records made at random at what takes them, and 30,000 at databases
-	$(BIN)/python -m tests.attacks.fuzz --count 300000
+fuzz: $(TESTABLE) ## Throw 300,000 requests and records made at random at what takes them, and 37,500 at a database
+	FUZZ_CASES=300000 $(BIN)/python -m pytest tests/attacks/test_fuzz.py --timeout 0
 
 check: $(TESTABLE) ## Lint, format, types, and which package may import which
 	$(BIN)/ruff check .

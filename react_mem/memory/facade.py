@@ -27,7 +27,7 @@ from react_mem.memory.model.interface import (
     MemoryWriteEvent,
 )
 from react_mem.memory.model.kinds import PENDING
-from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Change, Receipt, write
 from react_mem.memory.retrieval import last_known, outline
@@ -151,9 +151,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
             await ann.state.save_state("trip", "monday", {"step": 1})
 
         Args:
-            user_id: The owner.
             session_id: The conversation; None where the calls name it.
-            agent_id: The agent.
 
         Raises:
             ValueError: If no owner is named.
@@ -255,9 +253,6 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
     def last_known(self, query: MemoryQuery) -> MemoryResults | None:
         """Return this process's last results for the same user, agent and scopes, for when the database is down.
 
-        Args:
-            query: The query of now.
-
         Returns:
             The results, marked as old in `missing`; None if nothing was read before.
         """
@@ -291,9 +286,6 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         its conversation and agent, and an id that the record's content determines. A fact may be just {"text"} or
         {"text", "about"}; it is then reconciled with the known facts.
 
-        Args:
-            event: The owner and the data.
-
         Raises:
             ValueError: If the data is no record of the scope; the message names the field and the fix, and nothing is
                 written.
@@ -305,7 +297,6 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
 
         Args:
             user_id: The user of the receipt; it names nobody, and can be matched with a user's id.
-            receipt: The receipt of forgetting.
         """
         return await sign(self.store, user_id, receipt)
 
@@ -313,8 +304,6 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         """Forget memories and everything derived from them; a fact goes with the sentences of messages that said it.
 
         Args:
-            user_id: The owner.
-            ids: The records.
             revision: Their `MemoryItem.revision` when they were looked at; empty for any.
 
         Returns:
@@ -330,10 +319,6 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
     async def forget_said(self, user_id: str, what: str) -> forgetting.Forgotten:
         """Forget the one memory that says something, as `forget` does.
 
-        Args:
-            user_id: The owner.
-            what: Description of the memory, in words.
-
         Returns:
             The receipt, or the candidates where the description is not clear.
         """
@@ -347,9 +332,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         A worker does so by itself for agents with a config; this is for an application of your own.
 
         Args:
-            user_id: The owner.
             agent_id: The agent whose records are judged; those of others go only with their sources.
-            dry_run: True to remove nothing, and only count.
 
         Returns:
             The records that were removed, or would be, by kind.
@@ -360,12 +343,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
     async def list_records(
         self, user_id: str, scopes: Sequence[MemoryScope] = tuple(MemoryScope)
     ) -> list[MemoryResultItem]:
-        """Return every record of some scopes of a user, regardless of the policy, the latest first, as `page` has them.
-
-        Args:
-            user_id: The owner.
-            scopes: The scopes; all of them by default.
-        """
+        """Return every record of some scopes of a user, whatever the policy says, the latest first, as `page` does."""
         found = [
             self._scopes[MemoryScope(item.namespace[2])].shown(item)
             for item in await asyncio.to_thread(latest_first, await everything(self.store, user_id))
@@ -380,9 +358,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
 
     async def records(self, user_id: str, scope: MemoryScope, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the records that exist among these ids, by id, in one round trip."""
-        wanted = list(dict.fromkeys(ids))
-        found = await self.store.abatch([GetOp(scope_namespace(user_id, scope), id_) for id_ in wanted])
-        return {item.key: item.value for item in cast("list[Item | None]", found) if item is not None}
+        return await self._scopes[scope].get(user_id, ids)
 
     async def apply(self, changes: Sequence[Change]) -> None:
         """Write and delete records in one batch, which is atomic on a store with atomic batches."""
@@ -393,7 +369,6 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         """Return the bytes of an attachment of a user's message: an image, a sound or a file.
 
         Args:
-            user_id: The owner.
             ref: Its `ref` in a block of the message's content, `sha256:...`.
 
         Raises:

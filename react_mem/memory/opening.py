@@ -212,7 +212,6 @@ class OpenedMemory(MemoryFacade):
 
         Args:
             user_id: The owner: skills learnt from one user are kept for this one only.
-            agent_id: The agent.
             tools: The names of the tools that it has: a skill takes no others.
 
         Returns:
@@ -246,7 +245,6 @@ async def open_memory(
         store: Your own store: no database is opened.
         checkpointer: Keeps the threads of your graph, so that forgetting a user reaches them; of a database that is
             opened here it is that database's.
-        settings: Settings of the database; by default the environment's.
 
     Yields:
         The memory, with a store and, where there is one, a checkpointer.

@@ -17,12 +17,15 @@ import pytest
 from tests.support.dev_server import ROOT, DevServer, database_for_a_server, dev_server
 from tests.support.people import ADMIN, ANN, BOB, GUARDED, token_of
 
+QUOTA = 3  # messages, or calls of the model, of a user in a day for two of the agents
+
 
 @pytest.fixture(scope="session")
 def guarded_server(database_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
     """A server as `langgraph.deploy.json` has it: `guarded_server.client(token_of(ANN))` is ann's.
 
-    Beside its agents there are a graph that fails as it is asked to, and an agent whose file is not valid.
+    Beside its agents there are a graph that fails as it is asked to, an agent whose file is not valid, and two with a
+    quota.
     """
     built = json.loads((ROOT / "langgraph.deploy.json").read_text(encoding="utf-8"))
     config = {key: built[key] for key in ("auth", "http", "checkpointer") if key in built}
@@ -30,6 +33,10 @@ def guarded_server(database_server: str, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("guarded")
     (folder / "agents").mkdir()
     (folder / "agents" / "broken.yaml").write_text("manager: quagga-4711", encoding="utf-8")
+    for name in ("messages", "calls"):
+        quota = {"messages": "messages_a_day", "calls": "model_calls_a_day"}[name]
+        metered = f"manager: react_mem\nmemory:\n  quotas: {{{quota}: {QUOTA}}}\n  extraction: {{mode: 'off'}}\n"
+        (folder / "agents" / f"{name}.yaml").write_text(metered, encoding="utf-8")
     environment = {**GUARDED, "REACT_MEM_AGENTS": str(folder / "agents")}
     with (
         database_for_a_server(database_server) as url,

@@ -1,29 +1,18 @@
 """Requests and records made at random, thrown at everything that takes what others have written.
 
-    python -m tests.attacks.fuzz --count 300000      # make fuzz
-
-They go to a store in the process, and a part of them to an embedded PostgreSQL, in plain and sealed (`--stores`).
-
-Every case must end in an answer or in an error that is foreseen, soon, and with nothing of another owner in it. What
-does not is printed with its seed, which makes the same case again: `--only html --seed 17 --count 1`.
+`make fuzz` throws as many as one likes. Every case must end in an answer or in an error that is foreseen, soon, and
+with nothing of another owner in it. What does not is named with its target and seed, which make the same case again:
+`attempt(world, "html", 17)`.
 """
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
-import logging
 import random
-import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import quote
 
 import httpx
 from langchain_core.messages import HumanMessage
@@ -34,16 +23,10 @@ from starlette.types import Receive, Scope, Send
 
 from react_mem.errors import ReactMemError
 from react_mem.graphs.http import app
-from react_mem.integrations.skills.skill_files import read_skills
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.llm.answers import read_answer
 from react_mem.memory.model.interface import MemoryQuery, MemoryWriteEvent
-from react_mem.memory.model.namespaces import decode, encode, owner_namespace
-from react_mem.tools.web.clean import clean, without_markup
 from tests.attacks.fuzz_rest import KnownIds, rest_request, sent
-from tests.attacks.random_values import ATTACKER, CANARY, SCOPES, VICTIM, changed, text, torn, value
-from tests.support.databases import fresh_memory_store
-from tests.support.embedded import embedded_database
+from tests.attacks.random_values import ATTACKER, CANARY, SCOPES, VICTIM, changed, text, torn
 
 MAX_SECONDS = 3.0
 """Of processor time, for one case: far more than any needs, and far less than one that grows faster than its input."""
@@ -89,16 +72,6 @@ class FuzzWorld:
         known = KnownIds([json.loads(line)["record"]["id"] for line in exported[1:]], [])
         return cls(memory, http, exported, known, lasts=store is not None)
 
-    async def ids(self, r: random.Random) -> None:
-        """Encode an id: it comes back as it was, and stays one label."""
-        part = text(r)
-        try:
-            label = encode(part)
-        except ValueError:
-            return
-        if decode(label) != part or "." in label or owner_namespace(part) == owner_namespace(part + "."):
-            raise AssertionError("an id is not kept apart")
-
     async def reads(self, r: random.Random) -> None:
         """Read with any query: nothing of another owner comes back."""
         whole = {"user_id": ATTACKER, "session_id": "monday", "agent_id": "a", "scopes": SCOPES, "query": "tea"}
@@ -114,25 +87,6 @@ class FuzzWorld:
         whole = {"user_id": text(r), "session_id": "s", "agent_id": "a", "scope": r.choice(SCOPES), "data": data}
         memory = self.memory if self.lasts else MemoryFacade(InMemoryStore())
         await memory.write(MemoryWriteEvent.model_validate(changed(r, whole) | {"user_id": ATTACKER}))
-
-    async def yaml(self, r: random.Random) -> None:
-        """Read a skill's file."""
-        front = json.dumps(changed(r, {"description": "d", "tool_sops": [{"tool": "t", "action": "a"}]}), default=str)
-        read_skills(torn(r, f"---\n{front}\n---\n## T\n- When to Apply: x\n- Steps:\n  1. t: a\n"))
-
-    async def answers(self, r: random.Random) -> None:
-        """Read a model's answer."""
-        said = torn(r, f"<think>{text(r)}</think> ```json\n{json.dumps({'facts': [value(r)]}, default=str)}\n```")
-        read_answer(said, ("facts",), broken_off=r.random() < 0.5)
-
-    async def html(self, r: random.Random) -> None:
-        """Read a web page, and what a search engine shows of one."""
-        tags = r.choices(("div", "p", "table", "a", "script", "b", "svg", "!DOCTYPE", "html", text(r)[:20]), k=8)
-        page = torn(r, "".join(f"<{tag} class='{text(r)}'>{text(r)}" for tag in tags) + "</p></div>")
-        without_markup(page)
-        if r.random() < 0.05:
-            # takes milliseconds
-            clean(page)
 
     async def imports(self, r: random.Random) -> None:
         """Import a file for one user that was another one's: it writes to nobody else."""
@@ -167,30 +121,6 @@ class FuzzWorld:
         now = [line async for line in self.memory.export_user(VICTIM)]
         return "" if sorted(now) == sorted(self.exported) else "the other owner's memory is not as it was"
 
-    async def requests(self, r: random.Random) -> None:
-        """Send a request to one of our routes."""
-        path, body = r.choice(
-            (
-                ("/memory/v1/forget", {"ids": ["x"], "text": "", "user_id": VICTIM}),
-                ("/memory/v1/forget", {"text": f"I like {CANARY}", "user_id": VICTIM}),
-                ("/memory/v1/feedback", {"thread_id": "monday", "message_id": "said-ann", "score": 1, "key": "user"}),
-                ("/memory/v1/feedback", {"run_id": "r", "value": "up", "comment": "c", "user_id": VICTIM}),
-                ("/conversations/monday/end", {"user_id": VICTIM}),
-                (f"/conversations/{quote(text(r)[:1_000], safe='', errors='replace')}/end", {}),
-            )
-        )
-        content = json.dumps(changed(r, body))
-        content = torn(r, content) if r.random() < 0.2 else content
-        if r.random() < 0.01:
-            content = r.choice(("[", '{"a":')) * 50_000
-        answer = await self.http.post(
-            path, content=content.encode("utf-8", "replace"), headers={"content-type": "application/json"}
-        )
-        if answer.status_code >= 500:
-            raise AssertionError(f"{path} answers {answer.status_code}: {answer.text[:200]}")
-        if CANARY in answer.text and CANARY not in content:
-            raise AssertionError(f"{path} shows another owner's memory")
-
 
 class _Attacker(BaseUser):
     is_authenticated = True
@@ -205,19 +135,12 @@ class _AsAttacker:
 
 
 TARGETS: dict[str, int] = {
-    "ids": 6, "reads": 4, "writes": 4, "yaml": 6, "answers": 8, "html": 8, "imports": 4, "requests": 4,
-    "rest": 6,
+    "reads": 4, "writes": 4, "imports": 4, "rest": 10,
 }  # fmt: skip
 """The methods of `FuzzWorld` that take a case, and how often each is taken."""
 
-STORED = {"reads": 3, "writes": 3, "imports": 2, "requests": 2, "rest": 8}
+STORED = {"reads": 3, "writes": 3, "imports": 2, "rest": 10}
 """Those that are about the store, which takes longer in a database."""
-
-STORES = ("memory", "plain", "sealed")
-"""Stores: in the process, in PostgreSQL, and there sealed."""
-
-SHARE = 20
-"""Of so many cases one goes to each database as well."""
 
 
 async def attempt(world: FuzzWorld, name: str, seed: int) -> str:
@@ -241,13 +164,12 @@ async def attempt(world: FuzzWorld, name: str, seed: int) -> str:
     return f"took {spent:.1f} s" if spent > MAX_SECONDS else ""
 
 
-async def run(count: int, seed: int, only: str = "", store: BaseStore | None = None) -> tuple[Counter[str], list[str]]:
+async def run(count: int, seed: int, store: BaseStore | None = None) -> tuple[Counter[str], list[str]]:
     """Throw many cases.
 
     Args:
         count: How many.
         seed: The first.
-        only: The one target, if not all.
         store: What to throw them at: a store that is empty; by default one in the process.
 
     Returns:
@@ -256,7 +178,7 @@ async def run(count: int, seed: int, only: str = "", store: BaseStore | None = N
     world = await FuzzWorld.create(store)
     thrown, wrong = Counter[str](), list[str]()
     targets = TARGETS if store is None else STORED
-    names = [only] if only else [name for name, often in targets.items() for _ in range(often)]
+    names = [name for name, often in targets.items() for _ in range(often)]
     for number in range(seed, seed + count):
         name = names[number % len(names)]
         thrown[name] += 1
@@ -265,49 +187,3 @@ async def run(count: int, seed: int, only: str = "", store: BaseStore | None = N
     if found := await world.left():
         wrong.append(found)
     return thrown, wrong
-
-
-async def run_all(count: int, seed: int, only: str, stores: Sequence[str]) -> bool:
-    """Throw cases at stores, and print what was wrong; return whether anything was.
-
-    Args:
-        count: How many for the store in the process.
-        seed: The first.
-        only: The one target, if not all.
-        stores: Which: `memory`, `plain` and `sealed`.
-    """
-    failed = False
-    async with AsyncExitStack() as opened:
-        server = ""
-        for name in stores:
-            store: BaseStore | None = None
-            if name != "memory":
-                if not server:
-                    folder = opened.enter_context(tempfile.TemporaryDirectory())
-                    server = await opened.enter_async_context(embedded_database(Path(folder)))
-                store = await opened.enter_async_context(fresh_memory_store(server, sealed=name == "sealed"))
-            if store is not None and only and only not in STORED:
-                continue
-            started = time.monotonic()
-            cases = count if store is None or only else -(-count // SHARE)
-            thrown, wrong = await run(cases, seed, only, store)
-            failed = failed or bool(wrong)
-            print(f"{name}: {sum(thrown.values())} cases in {time.monotonic() - started:.0f} s: {dict(thrown)}")  # noqa: T201
-            print("\n".join(wrong[:40]) or "nothing wrong")  # noqa: T201
-    return failed
-
-
-def main() -> None:
-    """Throw as many cases as the command line says, and end with 1 if anything was wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=300_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=sorted(TARGETS), default="")
-    parser.add_argument("--stores", nargs="+", choices=STORES, default=STORES)
-    given = parser.parse_args()
-    logging.disable(logging.WARNING)  # what is refused is logged, a hundred thousand times
-    sys.exit(asyncio.run(run_all(given.count, given.seed, given.only, given.stores)))
-
-
-if __name__ == "__main__":
-    main()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from react_mem.graphs.chat_summary_route import MAX_BODY_BYTES
 from react_mem.graphs.memory_api import callers_memory
@@ -15,31 +13,20 @@ from tests.attacks.fuzz import STORED, TARGETS, FuzzWorld, attempt, run
 from tests.attacks.random_values import VICTIM
 from tests.support.stores import open_any_store
 
-SEEDS = st.integers(0, 2**31)
-
-
-@pytest.mark.parametrize("name", TARGETS)
-@settings(max_examples=60, deadline=None)
-@given(seed=SEEDS)
-def test_whatever_is_thrown_ends_in_an_answer_or_an_error_that_is_foreseen(name: str, seed: int) -> None:
-    async def once() -> str:
-        return await attempt(await FuzzWorld.create(), name, seed)
-
-    assert asyncio.run(once()) == ""
+CASES = int(os.environ.get("FUZZ_CASES", "1200"))
 
 
 async def test_a_longer_run_over_one_world_finds_nothing_and_leaves_the_other_owner_as_they_were() -> None:
-    thrown, wrong = await run(2_000, seed=0)
+    thrown, wrong = await run(CASES, seed=0)
     assert thrown.keys() == TARGETS.keys()
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", ["memory store", "sealed memory store"])
 async def test_a_run_over_a_database_finds_nothing_and_leaves_the_other_owner_as_they_were(
-    name: str, database_server: str
+    database_server: str,
 ) -> None:
-    async with open_any_store(name, database_server) as store:
-        thrown, wrong = await run(250, seed=0, store=store)
+    async with open_any_store("sealed memory store", database_server) as store:
+        thrown, wrong = await run(CASES // 8, seed=0, store=store)
     assert thrown.keys() == STORED.keys()
     assert wrong == []
 
@@ -52,16 +39,6 @@ async def test_an_answer_with_somebody_elses_memory_is_seen(monkeypatch: pytest.
     assert any("shows the id of another owner's memory" in one for one in found)
     await world.memory.delete_session(VICTIM, "wednesday")
     assert await world.left()
-
-
-async def test_a_failure_of_a_route_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("broken")
-
-    world = await FuzzWorld.create()
-    monkeypatch.setattr(MemoryFacade, "page", broken)
-    found = [await attempt(world, "rest", seed) for seed in range(200)]
-    assert any("GET /memories" in one and "answers 500" in one for one in found)
 
 
 async def test_what_nobody_has_foreseen_is_seen_and_its_text_reaches_no_caller(monkeypatch: pytest.MonkeyPatch) -> None:

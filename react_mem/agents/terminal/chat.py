@@ -169,7 +169,7 @@ class _Chat:
         if line == "/memory":
             await self._show_memory(agent)
         elif line == "/threads":
-            for held in (await _memory(agent).dialog.conversations(self._user_id))[:_SHOWN]:
+            for held in (await _memory(agent).conversations(self._user_id, limit=_SHOWN)).items:
                 about = one_line(held.about, max(self._console.width - 26, 10))
                 self._console.say(f"  {held.last:%Y-%m-%d %H:%M}  {held.id[:8]}  {about}", "dim")
         elif line == "/new":

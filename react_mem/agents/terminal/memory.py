@@ -170,7 +170,7 @@ class _Command:
         return 0
 
     async def threads(self, memory: MemoryFacade) -> int:
-        held = await memory.dialog.conversations(self._user)
+        held = (await memory.conversations(self._user, limit=_ALL)).items
         rows = [(f"{one.last:%Y-%m-%d %H:%M}", one.agent, str(one.messages), one.id, one.about) for one in held]
         return await self._table(
             ("last said", "agent", "messages", "thread", "began with"),
@@ -326,6 +326,8 @@ def _end(fact: Fact) -> str:
 _NAMED = 5
 """Conversations listed where the wanted one does not exist."""
 
+_ALL = 100_000  # conversations that `memory threads` lists, at most
+
 
 async def run_context(
     arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
@@ -346,8 +348,8 @@ async def run_context(
         messages = state.values.get("messages", [])
         thread = _asked(messages, arguments.query)
         if not thread:
-            held = await MemoryFacade(storage.store).dialog.conversations(arguments.user)
-            named = ", ".join(one.id for one in held[:_NAMED]) or "there are none yet"
+            held = await MemoryFacade(storage.store).conversations(arguments.user, limit=_NAMED)
+            named = ", ".join(one.id for one in held.items) or "there are none yet"
             raise MemoryCommandError(
                 f"nothing was said in the thread {arguments.thread!r}: give a --query, or one of the threads of "
                 f"{arguments.user}: {named}"

@@ -54,7 +54,7 @@ async def profile() -> str:
 async def conversations() -> str:
     """Return the remembered conversations, the latest first."""
     async with mcp_results.client_memory(ResourceError) as caller:
-        held = await caller.memory.dialog.conversations(caller.user_id)
+        held = await caller.memory.conversations(caller.user_id, limit=_LISTED)
         listed = [
             {
                 "id": one.id,
@@ -64,9 +64,9 @@ async def conversations() -> str:
                 "last": one.last,
                 "about": turns.render_beginning(one.about),
             }
-            for one in held[:_LISTED]
+            for one in held.items
         ]
-        return _json(conversations=listed, left_out=len(held) - len(listed))
+        return _json(conversations=listed, left_out=held.total - len(listed))
 
 
 async def conversation(id: str) -> str:

@@ -202,8 +202,6 @@ class MemoryWriteEvent(BaseModel, extra="forbid"):
     """Write of one record.
 
     Args:
-        user_id: The owner.
-        session_id: The conversation.
         agent_id: The agent that writes.
         flow_id: The flow it writes in, if any; stored with the record, like the next two.
         node_id: The node that writes, if any.

@@ -365,7 +365,6 @@ class MemoryPolicy(BaseModel, extra="forbid", frozen=True):
 
         Args:
             update: Topics with the keys that change, such as `{"recall": {"max_memories": 3}}`: other keys stay.
-            deep: Whether nested values are copied too.
 
         Raises:
             ValidationError: If a change is not valid.

@@ -62,8 +62,6 @@ class Erasure(FacadePart):
         Memories that other conversations support too keep that support.
 
         Args:
-            user_id: The owner.
-            session_id: The conversation.
             proof: True to look through every table of the database afterwards, which may take a while.
 
         Returns:
@@ -125,7 +123,6 @@ class Erasure(FacadePart):
         """Forget everything about one user: every scope, pending work, and the threads.
 
         Args:
-            user_id: The owner.
             proof: True to look through every table of the database afterwards, which may take a while.
 
         Returns:

@@ -69,12 +69,10 @@ class FeedbackCalls(FacadePart):
         Idempotent; of each key the last rating counts.
 
         Args:
-            user_id: The owner.
             score: 1 for good, -1 for bad, 0 to withdraw the rating.
             session_id: The conversation; may be left out where the run is given.
             message_id: The answer, or the question: by its id in the thread, or by its record; empty for the last
                 answer.
-            run_id: The run that answered.
             key: Aspect of the rating, such as `helpfulness`.
 
         Returns:
@@ -133,14 +131,8 @@ class FeedbackCalls(FacadePart):
         """Put the user's own words in the place of a fact, which stays as dated history.
 
         Args:
-            user_id: The owner.
-            id_: The fact.
-            text: The true statement.
             revision: The fact's `MemoryItem.revision` when it was looked at; empty for any.
             vouched: True if the user is known to state it, in whatever form.
-
-        Returns:
-            The fact that is believed now.
 
         Raises:
             MemoryChanged: If the revision is outdated.

@@ -128,21 +128,11 @@ class HiddenCalls(FacadePart):
         """Return the hidden memories, the oldest first: a conversation seems to have asked to forget them.
 
         They are erased after a day.
-
-        Args:
-            user_id: The owner.
         """
         return await hidden(self.store, user_id)
 
     async def undo(self, user_id: str, id_: str) -> HiddenMemory:
         """Restore a hidden memory; later changes to it stay.
-
-        Args:
-            user_id: The owner.
-            id_: Its id in `hidden`.
-
-        Returns:
-            The restored memory.
 
         Raises:
             NotThere: If nothing is hidden under this id any more.
@@ -167,10 +157,6 @@ class HiddenCalls(FacadePart):
 
     async def erase(self, user_id: str, id_: str) -> Receipt:
         """Erase a hidden memory for good, before its day is over.
-
-        Args:
-            user_id: The owner.
-            id_: Its id in `hidden`.
 
         Returns:
             The removed records, and the remains found afterwards.

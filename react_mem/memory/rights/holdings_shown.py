@@ -20,7 +20,7 @@ from react_mem.memory.model.states import PendingTurn, Skill
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.rights.showing import cursor_of, read_cursor, records_by_id, shown, source_of
-from react_mem.memory.scopes.dialog import DialogMemoryStore
+from react_mem.memory.scopes.dialog import DialogMemoryStore, held_in
 from react_mem.memory.scopes.profile import ProfileMemoryStore
 from react_mem.memory.store.audit.audit_log import AuditAction, note_action
 from react_mem.memory.store.listing import ConversationPlace
@@ -105,12 +105,7 @@ class HoldingViews(FacadePart):
         """Return a page of a user's conversations, the one with the latest message first.
 
         Args:
-            user_id: The owner.
-            limit: How many.
             cursor: The `next_cursor` of the page before; empty for the first.
-
-        Raises:
-            ValueError: If the cursor is none of a list.
         """
         behind = ConversationPlace(*read_cursor(cursor, str, str)) if cursor else None
         shown, total, more = await DialogMemoryStore(self.store).page(user_id, behind, limit)
@@ -126,24 +121,17 @@ class HoldingViews(FacadePart):
         """Return a conversation with the tree of its summaries and a page of its messages, the oldest first.
 
         Args:
-            user_id: The owner.
-            session_id: The conversation.
-            limit: How many messages.
             cursor: The `next_cursor` of the page before; empty for the first.
-            first_turn: The first place to show.
 
         Returns:
             None where the user has no such conversation.
-
-        Raises:
-            ValueError: If the cursor is none of a list.
         """
         behind = read_cursor(cursor, int, str) if cursor else None
         values = await _said_in(self.store, user_id, session_id)
         messages = _messages(values)
         if not messages:
             return None
-        [held] = await DialogMemoryStore(self.store).conversations(user_id, values=values)
+        [held] = await asyncio.to_thread(held_in, values)
         start = max(behind or (first_turn, ""), (first_turn, ""))
         left = [one for one in messages if (int(one["turn"]), str(one["id"])) > start]
         shown = left[:limit]
@@ -157,8 +145,6 @@ class HoldingViews(FacadePart):
         """Return why an answer was given: the memories that stood in its prompt.
 
         Args:
-            user_id: The owner.
-            session_id: The conversation.
             message_id: The answer, or the question: by its id in the thread, or by its record.
 
         Returns:

@@ -68,12 +68,7 @@ class LegalHolds(FacadePart):
         """Lift a legal hold; other holds stay.
 
         Args:
-            user_id: The owner.
-            reference: Name of the hold.
             session_id: The conversation; empty where the hold is on everything.
-
-        Returns:
-            True if there was such a hold.
         """
         place = _place(user_id, reference, session_id)
 

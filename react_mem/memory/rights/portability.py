@@ -105,7 +105,6 @@ class Portability(FacadePart):
         importing that again gives the same bytes.
 
         Args:
-            user_id: The owner.
             told: Called with the number of exported records, and an estimate of all.
         """
         # to count them takes a query, which nobody pays for who does not look
@@ -143,14 +142,8 @@ class Portability(FacadePart):
         """Import an export, for the same user or for another one; existing records stay unchanged.
 
         Args:
-            user_id: The owner of the imported records.
-            lines: Lines of `export_user`.
             restore: True for a backup of your own: its records keep their origins; otherwise their origin is `import`.
-            dry_run: True to write nothing, and only count.
             told: Called with the number of finished records, and of all.
-
-        Returns:
-            How many records were added.
 
         Raises:
             ValueError: If a line is not one of an export, or the policy's quotas leave no room (`MemoryFull`); nothing

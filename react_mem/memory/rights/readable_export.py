@@ -1,6 +1,7 @@
 """Exports for people: an HTML page without scripts or external resources, and Markdown that can be imported again.
 
-All text is escaped; the page also forbids the browser to run or fetch anything.
+Both show the same lines by topic: the profile, facts by whom they are about, what was drawn, what was said. All text is
+escaped; the page also forbids the browser to run or fetch anything.
 """
 
 from __future__ import annotations
@@ -9,11 +10,9 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE, PROFILE, title_of
-
-# Topics of an export, for a person: the profile, facts by whom they are about, what was drawn, what was said.
 
 MAX_TITLE = 300
 
@@ -29,7 +28,21 @@ _TIMES = {
 """Labels of the times shown with a record."""
 
 
-def topics_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+class _Shown(NamedTuple):
+    """What an export shows of a record: who said it or the field of the profile, the text, whether it is over, more."""
+
+    label: str
+    text: str
+    past: bool
+    told: Sequence[str]
+
+
+def render_export(lines: Iterable[str], form: str) -> list[str]:
+    """Return an export for people: the one page of `html`, or the lines of `markdown`."""
+    return [readable_export(lines)] if form == "html" else list(markdown_export(lines))
+
+
+def _topics(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
     """Return the entries of an export by topic, in reading order."""
     topics: dict[str, list[Mapping[str, Any]]] = {}
     for place, entry in sorted(((_place(entry), entry) for entry in entries), key=lambda pair: pair[0]):
@@ -37,19 +50,27 @@ def topics_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[st
     return topics
 
 
-def texts_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the texts of an export's records, by id."""
-    return {str(entry["record"].get("id")): text_of_record(entry) for entry in entries}
+def _texts(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    return {str(entry["record"].get("id")): _text(entry["record"]) for entry in entries}
 
 
-def text_of_record(entry: Mapping[str, Any]) -> str:
-    """Return the short text of an export's entry."""
-    record = entry["record"]
+def _text(record: Mapping[str, Any]) -> str:
     title = title_of(record) or record.get("ref") or record.get("id") or ""
     return title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
 
 
-def told_of_record(record: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
+def _shown(record: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[_Shown]:
+    """Yield the lines of a record: of a profile one for each value, else one."""
+    if not PROFILE.matches(record):
+        past = FACT.matches(record) and record.get("current") is False
+        yield _Shown(str(record.get("role") or ""), _text(record), past, _told(record, texts))
+        return
+    for name, held in record.get("fields", {}).items():
+        for place, one in enumerate([held, *reversed(held.get("previous", ()))]):
+            yield _Shown(name, str(one.get("value", "")), place > 0, _told({"origin": "user", **one}, texts))
+
+
+def _told(record: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
     """Return the details shown with a record: its times, origin, successor (by `texts`) and other wordings."""
     told = [f"{name} {str(record[field])[:19]}" for field, name in _TIMES.items() if record.get(field)]
     if record.get("origin"):
@@ -57,7 +78,7 @@ def told_of_record(record: Mapping[str, Any], texts: Mapping[str, str]) -> list[
     if successor := record.get("superseded_by"):
         told.append(f"then: {texts.get(str(successor), str(successor))[:MAX_TITLE]}")
     wordings: Sequence[Mapping[str, Any]] = record.get("wordings") or ()
-    return [*told, *(f"also put: {text_of_record({'record': wording})[:MAX_TITLE]}" for wording in wordings)]
+    return [*told, *(f"also put: {_text(wording)[:MAX_TITLE]}" for wording in wordings)]
 
 
 def _place(entry: Mapping[str, Any]) -> tuple[int, str, str, str]:
@@ -104,47 +125,27 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f4f4; paddi
 def readable_export(lines: Iterable[str]) -> str:
     """Return the page of an export: by topic, with dates, origins and former values; of attachments the size only."""
     entries = [json.loads(line) for line in lines if line.strip()][1:]
-    texts = texts_of(entries)
+    texts = _texts(entries)
     parts = [_HEAD, f"<p>{len(entries)} records. The export as JSON Lines has the same, and what is attached.</p>\n"]
-    for topic, found in topics_of(entries).items():
+    for topic, found in _topics(entries).items():
         parts += [f"<h2>{_html(topic)} <small>{len(found)}</small></h2>\n<ul>\n"]
-        parts += [_item(entry, texts) for entry in found]
+        for entry in found:
+            record = entry["record"]
+            shown = "<br>".join(map(_line_of_page, _shown(record, texts)))
+            if isinstance(data := record.get("data"), str) and record.get("ref"):
+                record = {**record, "data": f"{len(data)} characters of base64"}
+            whole = _html(json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True))
+            parts += [
+                f"<li>{shown}<details><summary><small>all of it</small></summary><pre>{whole}</pre></details></li>\n"
+            ]
         parts += ["</ul>\n"]
     return "".join([*parts, "</body>\n</html>"])
 
 
-def _item(entry: Mapping[str, Any], texts: Mapping[str, str]) -> str:
-    record = entry["record"]
-    if PROFILE.matches(record):
-        return "".join(_field(name, held) for name, held in record.get("fields", {}).items())
-    past = " class=past" if record.get("current") is False else ""
-    speaker = f"<b>{_html(record['role'])}:</b> " if record.get("role") else ""
-    told = told_of_record(record, texts)
-    if isinstance(data := record.get("data"), str) and record.get("ref"):
-        record = {**record, "data": f"{len(data)} characters of base64"}
-    text = f'<span dir="auto"{past}>{_html(text_of_record(entry))}</span>'
-    return f"<li>{speaker}{text}{_small(told)}{_whole(record)}</li>\n"
-
-
-def _field(name: str, entry: Mapping[str, Any]) -> str:
-    """Return a profile field with its former values."""
-
-    def value(one: Mapping[str, Any]) -> str:
-        told = [str(one.get("updated_at", ""))[:19], f"origin: {one.get('origin', 'user')}"]
-        return f'<span dir="auto">{_html(one.get("value", ""))}</span>{_small(told)}'
-
-    held = [value(entry), *(f'<span class="past">{value(one)}</span>' for one in reversed(entry.get("previous", ())))]
-    return f"<li><b>{_html(name)}:</b> {'<br>'.join(held)}{_whole(entry)}</li>\n"
-
-
-def _small(told: Sequence[str]) -> str:
-    return f"<br><small>{_html(' · '.join(told))}</small>" if told else ""
-
-
-def _whole(record: Mapping[str, Any]) -> str:
-    """Return the whole record as JSON, folded away."""
-    kept = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True)
-    return f"<details><summary><small>all of it</small></summary><pre>{_html(kept)}</pre></details>"
+def _line_of_page(shown: _Shown) -> str:
+    label = f"<b>{_html(shown.label)}:</b> " if shown.label else ""
+    told = f"<br><small>{_html(' · '.join(shown.told))}</small>" if shown.told else ""
+    return f'{label}<span dir="auto"{" class=past" if shown.past else ""}>{_html(shown.text)}</span>{told}'
 
 
 def _html(text: Any) -> str:
@@ -170,14 +171,16 @@ def markdown_export(lines: Iterable[str]) -> Iterator[str]:
     told = {line: json.loads(line) for line in rest}
     yield "# What is remembered"
     yield _comment(first)
-    texts = texts_of(told.values())
+    texts = _texts(told.values())
     places = {id(entry): line for line, entry in told.items()}
-    for topic, entries in topics_of(told.values()).items():
-        yield ""
-        yield f"## {_markdown(topic)}"
-        yield ""
+    for topic, entries in _topics(told.values()).items():
+        yield from ("", f"## {_markdown(topic)}", "")
         for entry in entries:
-            yield from _items(entry, texts)
+            for label, text, past, more in _shown(entry["record"], texts):
+                said = _markdown(text) or "…"
+                whose = f"**{_markdown(label)}:** " if label else ""
+                details = _markdown(" · ".join(more))
+                yield f"- {whose}{f'~~{said}~~' if past else said}{f' *({details})*' if details else ''}"
             yield f"  {_comment(places[id(entry)])}"
 
 
@@ -194,26 +197,7 @@ def _comment(line: str) -> str:
     return f"<!-- {_MARK} {kept} -->"
 
 
-def _items(entry: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[str]:
-    record = entry["record"]
-    if PROFILE.matches(record):
-        for name, held in record.get("fields", {}).items():
-            yield f"- **{_markdown(name)}:** {_markdown(held.get('value', ''))}"
-        return
-    speaker = f"**{_markdown(record['role'])}:** " if record.get("role") else ""
-    said = _markdown(text_of_record(entry)) or "…"
-    past = FACT.matches(record) and record.get("current") is False
-    line = f"~~{said}~~" if past else said
-    told = _markdown(" · ".join(told_of_record(record, texts)))
-    yield f"- {speaker}{line}{f' *({told})*' if told else ''}"
-
-
 def _markdown(text: Any) -> str:
     """Return a text escaped for one line of Markdown."""
     said = _SYNTAX.sub(r"\\\1", _ODD_IN_MARKDOWN.sub(" ", str(text)[:_SHOWN])).strip()
     return _BEGINS.sub(r"\1\\\2", said)
-
-
-def render_export(lines: Iterable[str], form: str) -> list[str]:
-    """Return an export for people: the one page of `html`, or the lines of `markdown`."""
-    return [readable_export(lines)] if form == "html" else list(markdown_export(lines))

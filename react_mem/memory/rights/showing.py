@@ -130,13 +130,9 @@ class MemoryViews(FacadePart):
         A write between two pages neither repeats nor hides a memory on the following ones.
 
         Args:
-            user_id: The owner.
-            scopes: Their scopes; all of them by default.
             kinds: Their kinds; by default all, without memory's own records where no scope is named either.
             state: `current` for believed memories, `past` for former ones, `all` for both.
             session_id: The conversation that they came from; None for any.
-            origins: Their origins; by default any.
-            limit: How many, 200 at most.
             cursor: The `next_cursor` of the page before; empty for the first.
             with_topics: True to add the topics of facts, for which all names in the owner's memory are read.
 
@@ -188,21 +184,12 @@ class MemoryViews(FacadePart):
         )
 
     async def find(self, user_id: str, id_: str) -> views.MemoryItem | None:
-        """Return one memory, whole; None where the user has no such memory.
-
-        Args:
-            user_id: The owner.
-            id_: The record.
-        """
+        """Return one memory, whole; None where the user has no such memory."""
         item = (await records_by_id(self.store, user_id, [id_])).get(id_)
         return None if item is None else shown(item, now(), most=None)
 
     async def explain(self, user_id: str, id_: str) -> views.MemoryDetail | None:
         """Return a memory with its explanation: earlier versions, source messages, derived memories, links and uses.
-
-        Args:
-            user_id: The owner.
-            id_: The record.
 
         Returns:
             None where the user has no such memory.

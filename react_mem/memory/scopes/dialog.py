@@ -60,12 +60,6 @@ class DialogMemoryStore(ScopeStore):
 
     scope = MemoryScope.DIALOG
 
-    async def conversations(
-        self, user_id: str, *, values: Sequence[Mapping[str, Any]] | None = None
-    ) -> list[HeldConversation]:
-        """Return the stored conversations of a user, the latest first; of `values`, where records have been read."""
-        return await asyncio.to_thread(_held, await self.every(user_id) if values is None else values)
-
     async def page(
         self, user_id: str, behind: ConversationPlace | None, limit: int
     ) -> tuple[list[tuple[ConversationPlace, HeldConversation]], int, bool]:
@@ -75,13 +69,13 @@ class DialogMemoryStore(ScopeStore):
 
             def told(listed: PlacedConversation) -> HeldConversation:
                 # only some messages and summaries have been read
-                [held] = _held([item.value for item in listed.items])
+                [held] = held_in([item.value for item in listed.items])
                 times = {"first": _dated(listed.first), "last": _dated(listed.place.last)}
                 return held.model_copy(update={"messages": listed.messages, **times})
 
             page = await asyncio.to_thread(lambda: [(one.place, told(one)) for one in found.conversations])
             return page, found.total, found.more
-        every = await self.conversations(user_id)
+        every = await asyncio.to_thread(held_in, await self.every(user_id))
         held = [(ConversationPlace(one.last.astimezone(UTC).isoformat(), one.id), one) for one in every]
         left = [one for one in held if behind is None or one[0] < behind]
         return left[:limit], len(held), len(left) > limit
@@ -317,7 +311,7 @@ class DialogMemoryStore(ScopeStore):
         )
 
 
-def _held(values: Iterable[Mapping[str, Any]]) -> list[HeldConversation]:
+def held_in(values: Iterable[Mapping[str, Any]]) -> list[HeldConversation]:
     """Return conversations from their records, the latest first."""
     said: dict[str, list[Mapping[str, Any]]] = {}
     summed: dict[str, tuple[tuple[int, str], Mapping[str, Any]]] = {}

@@ -39,7 +39,7 @@ class EpisodicMemoryStore(ScopeStore):
 
     async def told_before(self, user_id: str, episode: Episode) -> Episode:
         """Return an episode merged with the stored one that it repeats; unchanged where it is new."""
-        stored = await self._get(user_id, [episode.id])
+        stored = await self.get(user_id, [episode.id])
         latest = await self._latest(user_id, _TOLD_BEFORE, kind=EPISODE.name, level=str(episode.level))
         # of several the one that was told last
         same = await asyncio.to_thread(_same, [*stored.values(), *reversed(latest)], episode)
@@ -61,7 +61,7 @@ class EpisodicMemoryStore(ScopeStore):
 
         async def step() -> tuple[Episode, list[Change]]:
             [kept] = await capped(self.store, user_id, [await self.told_before(user_id, episode)])
-            stored = await self._get(user_id, [kept.id])
+            stored = await self.get(user_id, [kept.id])
             return kept, [put(user_id, kept)] if kept.to_value() != stored.get(kept.id) else []
 
         return await transact(self.store, user_id, step)

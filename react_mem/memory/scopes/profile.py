@@ -54,7 +54,7 @@ class ProfileMemoryStore(ScopeStore):
 
     async def get_profile(self, user_id: str) -> Profile | None:
         """Return the profile of a user; None where there is none."""
-        found = await self._get(user_id, [PROFILE_KEY])
+        found = await self.get(user_id, [PROFILE_KEY])
         return Profile.from_value(found[PROFILE_KEY]) if found else None
 
     async def update_profile(

@@ -172,7 +172,7 @@ class ScopeStore:
         await self._room(user_id, records)
 
         async def step() -> tuple[None, list[Change]]:
-            stored = await self._get(user_id, [record.id for record in records])
+            stored = await self.get(user_id, [record.id for record in records])
             changes = []
             for record in await capped(self.store, user_id, records):
                 value, before = record.to_value(), stored.get(record.id)
@@ -246,7 +246,8 @@ class ScopeStore:
         found = await self.store.asearch(self.namespace(user_id), query=query, filter=asked or None, limit=room)
         return [item for item in found if not ordered or matches(item.value, rest)][:limit]
 
-    async def _get(self, user_id: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    async def get(self, user_id: str, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the records that exist among these ids, by id, in one round trip."""
         wanted = dict.fromkeys(ids)
         found = await self.store.abatch([GetOp(self.namespace(user_id), id_) for id_ in wanted])
         return {item.key: item.value for item in cast("list[Item | None]", found) if item is not None}

@@ -143,10 +143,8 @@ class SemanticMemoryStore(ScopeStore):
         """Return facts whether or not they are still believed, the oldest first: "where did I live before?".
 
         Args:
-            query_text: The question; empty for everything.
             about: The subject: `user`, or a name; None for any.
             as_of: A time: only facts believed then, as they were; without a zone, in UTC.
-            limit: Number of facts, the nearest, or else the latest.
         """
         if query_text:
             wide = limit if as_of is None else max(limit, MAX_AS_OF)

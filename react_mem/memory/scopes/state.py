@@ -39,7 +39,7 @@ class StateMemoryStore(ScopeStore):
     async def get_state(self, flow_id: str, session_id: str, *, user_id: str) -> dict[str, Any] | None:
         """Return the state of a flow in a conversation, None where none was saved."""
         id_ = STATE.id(flow_id, session_id)
-        found = await self._get(user_id, [id_])
+        found = await self.get(user_id, [id_])
         return FlowState.from_value(found[id_]).state if found else None
 
     async def save_state(
@@ -74,7 +74,7 @@ class StateMemoryStore(ScopeStore):
 
     async def task(self, user_id: str, task_id: str) -> tuple[Task | None, list[TaskStep]]:
         """Return a task by its record's id with its steps, in order; None and no steps where it is not stored."""
-        found = await self._get(user_id, [task_id])
+        found = await self.get(user_id, [task_id])
         if task_id not in found:
             return None, []
         task = Task.from_value(found[task_id])
@@ -82,7 +82,7 @@ class StateMemoryStore(ScopeStore):
 
     async def steps_of(self, user_id: str, task: Task) -> list[TaskStep]:
         """Return the stored steps of a task, in order."""
-        kept = await self._get(user_id, task.steps) if task.steps else {}
+        kept = await self.get(user_id, task.steps) if task.steps else {}
         return [TaskStep.from_value(kept[id_]) for id_ in task.steps if id_ in kept]
 
     async def open_tasks(self, user_id: str, agent_id: str, limit: int) -> list[Task]:

@@ -1,4 +1,4 @@
-"""Memory over every store that it must behave the same on."""
+"""Memory over the stores that it must behave the same on."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ from tests.support.stores import STORES, open_any_store
 Open = Callable[..., MemoryFacade]
 
 
-@pytest.fixture(params=STORES)
-async def store(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[BaseStore]:
-    """An empty store, each kind in turn."""
+async def opened_store(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[BaseStore]:
+    """Open an empty store of the kind that is asked for."""
     async with open_any_store(request.param, database_server) as opened:
         yield opened
+
+
+store = pytest.fixture(params=["in memory", "memory store"], name="store")(opened_store)
+"""An empty store, one of a process and one of a database in turn."""
+
+every_store = pytest.fixture(params=STORES, name="store")(opened_store)
+"""An empty store, each kind in turn: for a module whose promises each kind keeps by code of its own."""
 
 
 @pytest.fixture

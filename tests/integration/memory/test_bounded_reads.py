@@ -10,9 +10,7 @@ from langgraph.store.base import BaseStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Record
-from react_mem.memory.scopes.dialog import DialogMemoryStore
 from tests.integration.memory.test_one_round_trip import counted
-from tests.support.databases import open_memory_store, word_model
 from tests.support.linking import record
 from tests.support.stores import open_any_store
 
@@ -56,11 +54,6 @@ async def test_all_conversations_are_on_the_pages_in_one_order(name: str, databa
             (MESSAGES, "talk 00 begins.", "All of talk 00."),
             (MESSAGES, "talk 29 begins.", "All of talk 29."),
         }
-        # the same as of what is read as a whole
-        whole = await DialogMemoryStore(store).conversations("ann")
-        assert [(one.id, one.messages, one.about, one.summary) for one in shown] == [
-            (one.id, one.messages, one.about, one.summary) for one in whole
-        ]
         assert shown[0].first.tzinfo is not None
         assert shown[0].last > shown[1].last > shown[1].first
         assert (await memory.conversations("nobody")).model_dump() == {"items": [], "next_cursor": None, "total": 0}
@@ -77,19 +70,6 @@ async def test_a_page_of_conversations_reads_no_other(database_url: str) -> None
         assert (counts["statements"], counts["rows"]) == (1, 30)
 
 
-async def test_conversations_that_are_half_sealed_are_one_each(database_url: str) -> None:
-    async with open_memory_store(database_url, word_model(), sealed=False) as store:
-        await MemoryFacade(store).apply([put("ann", one, indexed=False) for one in said()[::2]])
-    async with open_memory_store(database_url, word_model(), sealed=True) as store:
-        memory = MemoryFacade(store)
-        await memory.apply([put("ann", one, indexed=False) for one in said()[1::2]])
-        page = await memory.conversations("ann", limit=5)
-        assert {(one.messages, one.summary[:6]) for one in page.items} == {(MESSAGES, "All of")}
-        assert (len(page.items), page.total) == (5, CONVERSATIONS)
-        rest = await memory.conversations("ann", limit=100, cursor=page.next_cursor or "")
-        assert len({one.id for one in [*page.items, *rest.items]}) == CONVERSATIONS
-
-
 @pytest.mark.parametrize("name", ["in memory", "memory store", "sealed memory store"])
 async def test_a_graph_is_of_the_newest_and_says_so(name: str, database_server: str) -> None:
     async with open_any_store(name, database_server) as store:
@@ -103,12 +83,3 @@ async def test_a_graph_is_of_the_newest_and_says_so(name: str, database_server: 
         assert (cut.left_out, cut.cut) == (70, "the 10 newest of 80 memories")
         whole = await MemoryFacade(store).show_graph("ann", kinds=["fact"])
         assert (len(whole.nodes), whole.left_out, whole.cut) == (40, 0, "")
-
-
-async def test_a_graph_reads_no_more_than_it_shows(database_url: str) -> None:
-    counts: Counter[str] = Counter()
-    async with counted("memory store", database_url, counts) as store:
-        await fill(store)
-        counts.clear()
-        graph = await MemoryFacade(store).show_graph("ann", limit=20)
-        assert (len(graph.nodes), counts["statements"], counts["rows"]) == (20, 1, 21)

@@ -17,7 +17,6 @@ from typing_extensions import TypedDict
 
 from react_mem.agents.config import load_agent_config
 from react_mem.agents.context import AgentContext
-from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import resolve_agent
 from react_mem.graphs.hooks import Remember, with_memory
 from react_mem.graphs.planner_worker import FLOW, build_graph
@@ -28,7 +27,6 @@ from react_mem.memory.model.states import StepExperience
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread
 from tests.support.scripted_model import ScriptedModel
-from tests.unit.graphs.test_memory_nodes import BrokenStore
 
 WHO: dict[str, Any] = {"user_id": "ann", "session_id": "0", "agent_id": "tester"}
 
@@ -99,22 +97,6 @@ async def test_a_node_is_handed_what_is_remembered_and_its_step_is_logged() -> N
     assert step.latency is not None
 
 
-async def test_nobody_elses_memory_is_handed_over() -> None:
-    store = memory_store()
-    await MemoryFacade(store).semantic.add(["User likes tea"], **WHO)
-    said, _ = await run(one_node(store), "what do I like?", context={"user_id": "bob"})
-    assert "tea" not in said
-
-
-async def test_a_policy_decides_what_is_read_and_written() -> None:
-    store = memory_store()
-    await MemoryFacade(store).semantic.add(["User likes tea"], **WHO)
-    policy = MemoryPolicy(recall={"semantic": False}, learning={"experience": False})
-    said, _ = await run(one_node(store, policy=policy), "tea?")
-    assert "tea" not in said.removesuffix("tea?")
-    assert await experience(store) == []
-
-
 async def test_a_node_may_say_what_is_kept() -> None:
     store = memory_store()
 
@@ -135,12 +117,6 @@ async def test_a_failing_node_fails_and_its_failure_is_logged() -> None:
     assert (step.success, step.error) == (False, "RuntimeError: no answer")
 
 
-async def test_an_interrupt_is_no_outcome() -> None:
-    store = memory_store()
-    await run(one_node(store), "ask")
-    assert await experience(store) == []
-
-
 @pytest.mark.parametrize(("context", "has_store"), [(None, True), (ANN, False)])
 async def test_without_a_user_or_a_store_the_node_runs_and_says_so(context: Any, has_store: bool) -> None:
     store = memory_store() if has_store else None
@@ -149,21 +125,6 @@ async def test_without_a_user_or_a_store_the_node_runs_and_says_so(context: Any,
     assert memory_events(seen) == [("retrieve", "off", "answer")]
     if store is not None:
         assert await store.asearch(()) == []
-
-
-async def test_a_failing_memory_costs_the_memory_not_the_node() -> None:
-    store = BrokenStore()
-    store.broken = True
-    said, seen = await run(one_node(store), "hello")
-    assert said == "hello"
-    assert memory_events(seen) == [("retrieve", "degraded", "answer"), ("store", "degraded", "answer")]
-
-
-async def test_bad_data_costs_the_write_not_the_node() -> None:
-    store = memory_store()
-    _, seen = await run(one_node(store, write=lambda *_: [Remember(MemoryScope.EPISODIC, {})]), "hello")
-    assert memory_events(seen)[-1] == ("store", "degraded", "answer")
-    assert "goal: is missing" in seen[-1]["message"]
 
 
 def team(planner: Any, worker: Any, store: InMemoryStore) -> Graph:
@@ -208,13 +169,6 @@ async def test_two_agents_see_one_memory_each_under_its_policy() -> None:
     steps = sorted(await experience(store), key=lambda step: step.created_at)
     assert [(step.agent_id, step.tool, step.task_type) for step in steps] == [("worker", "work", FLOW)] * 2
     assert [one["text"] for one in seen if one["type"] == "answer"] == [said]
-
-
-async def test_the_team_works_without_a_language_model() -> None:
-    store = memory_store()
-    await remember_tea(store)
-    said, _ = await run(team(ExtractiveChatModel(), ExtractiveChatModel(), store), "Which tea do I like?")
-    assert "User likes green tea" in said
 
 
 async def test_a_store_that_hangs_does_not_hold_a_node_up() -> None:

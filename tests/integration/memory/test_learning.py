@@ -6,25 +6,23 @@ Then the flow that shows it: it plans until it knows.
 from __future__ import annotations
 
 import asyncio
-import json
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 
-from benchmarks.learning.__main__ import main
-from react_mem.agents.config import load_agent_config
-from react_mem.agents.resolve import resolve_agent
+from react_mem.agents.config import AgentConfig, load_agent_config
+from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.graphs.smart_buyer import CATALOGUE, FLOW, build_graph
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.skill_life import is_withheld
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Skill
 from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.skills.learner import Learning
@@ -35,7 +33,7 @@ from tests.contract.test_loop import ANN, thread
 from tests.support.databases import open_memory_store
 from tests.support.learning import AGENT, TOOLS, did, skills
 from tests.support.pricing import costing
-from tests.support.scripted_model import ScriptedModel
+from tests.support.scripted_model import ScriptedModel, calls
 
 BUYING = "search compare order"
 RIGHT = ["search_products", "compare_prices", "check_stock", "place_order"]
@@ -58,29 +56,6 @@ async def test_workers_at_once_lose_no_count_and_a_retry_adds_none(
         )
         [skill] = await skills(workers[0])
         assert (skill.trials, skill.successes, skill.status) == (8, 8, "active")
-
-
-async def test_skills_of_a_kind_of_task_are_found_in_whatever_words_and_until_they_are_archived(
-    memory_store: MemoryStore,
-) -> None:
-    memory = MemoryFacade(memory_store)
-    for session in "123":
-        await did(memory, BUYING, session)
-    await run(Learning(memory, "ann", AGENT, TOOLS))
-
-    async def offered(**query: Any) -> list[str]:
-        asked = MemoryQuery(
-            user_id="ann", session_id="now", agent_id=AGENT, scopes=[MemoryScope.PROCEDURAL], query="zzz", **query
-        )
-        return [item.id for item in await memory.read(asked)]
-
-    [skill] = await skills(memory)
-    assert await offered(task_type="shop") == [skill.id]
-    assert await offered(task_type="other") == []
-    await memory.procedural.add_skill(skill.model_copy(update={"status": "archived"}), user_id="ann")
-    assert await offered(task_type="shop") == []
-    await memory.forget_user("ann")
-    assert await memory.list_records("ann") == []
 
 
 async def ask(store: BaseStore, model: ScriptedModel, request: str, id_: str = "") -> str:
@@ -128,23 +103,6 @@ async def test_the_buyer_plans_until_it_knows() -> None:
     assert (len(planner.prompts), skill.trials, skill.shown.turns, skill.withheld.turns) == (4, 1, 1, 1)
 
 
-async def test_what_the_buyer_cannot_do_is_said_and_is_no_skill() -> None:
-    store = in_memory()
-    hasty = ScriptedModel(script=["place_order"])
-    for thing in ("kettle", "teapot", "lamp"):
-        said = await ask(store, hasty, f"buy me a {thing}")
-        assert said.startswith("Nothing is ordered:")
-        assert "Error" not in said
-    assert await learn_to_buy(store) == []
-
-
-async def test_the_buyer_buys_without_memory() -> None:
-    planner = ScriptedModel(script=["\n".join(RIGHT)])
-    graph = build_graph(resolve_agent(load_agent_config(FLOW), model=planner))
-    result = await graph.ainvoke({"messages": [("user", "a lamp")]})
-    assert result["messages"][-1].text == "Ordered: lamp-2 for 35 euros."
-
-
 def test_the_page_of_the_buyer_shows_what_its_script_prints(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,13 +135,20 @@ async def test_the_buyer_reads_what_its_flow_says_and_logs_what_its_steps_took(m
     assert all(step.latency is not None and step.latency > 0 for step in steps)
 
 
-def test_the_benchmark_runs_and_tells_learning_from_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "learning.json"
-    main(["--store", "memory", "--episodes", "150", "--harmful", "60", "--json", str(out)])
-    result = json.loads(out.read_text(encoding="utf-8"))
-    ours, off = result["metrics"], result["peers"]["learning off"]
-    assert ours["steps_per_task"] < off["steps_per_task"]
-    assert ours["skills_from_other_users"] == 0
-    assert ours["bad_skill_trials_max"] <= 20
-    assert 0 <= ours["harm"] <= max(0, ours["high.harm.difference"])
-    assert "Success rate by episode" in capsys.readouterr().out
+async def test_a_turn_counts_for_the_skill_that_it_followed() -> None:
+    @tool
+    def search(query: str) -> str:
+        """Search."""
+        return query
+
+    store = in_memory()
+    memory = MemoryFacade(store)
+    sop = {"use_when": "somebody asks where a thing is", "tool_sops": [{"tool": "search", "action": "look for it"}]}
+    await memory.procedural.add_skill(sop, user_id="ann")
+    policy = MemoryPolicy.model_validate({"learning": {"skills": "traces"}, "extraction": {"mode": "off"}})
+    config = AgentConfig(name="assistant", manager="react_mem", memory=policy)
+    model = ScriptedModel(script=[calls(("search", {"query": "keys"})), "In the drawer."])
+    agent = build_agent(resolve_agent(config, model=model, tools=[search]), store=store, checkpointer=InMemorySaver())
+    await agent.ainvoke({"messages": [("user", "Where are my keys?")]}, thread("1"), context=ANN)
+    [skill] = await skills(memory)
+    assert (skill.trials, skill.successes) == (1, 1)

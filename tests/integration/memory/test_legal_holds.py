@@ -74,6 +74,28 @@ async def test_a_hold_on_a_conversation_leaves_the_others_free(memory: MemoryFac
         await memory.delete_session("bob", "monday")
 
 
+async def test_a_message_that_is_held_is_not_shortened(memory: MemoryFacade) -> None:
+    fact = await told(memory, "gus", "tuesday", SECRET)
+    await memory.dialog.append("gus", "monday", [HumanMessage(f"{SECRET}. {OTHER}.", id="m")], agent_id="tester")
+    await memory.hold("gus", CASE, "monday")
+    before = await state(memory.store, "gus")
+    with pytest.raises(LegalHoldError):
+        await memory.forget("gus", fact)
+    assert await state(memory.store, "gus") == before
+
+
+async def test_a_value_of_the_profile_that_is_held_is_not_cleared(memory: MemoryFacade) -> None:
+    fact = await told(memory, "hal", "tuesday", SECRET)
+    [yes] = await memory.dialog.append("hal", "monday", [HumanMessage("Yes.", id="y")], agent_id="tester")
+    await memory.profile.update_profile("hal", {"pets": "bees in the garden"}, source_ids=[yes.id])
+    await memory.hold("hal", CASE, "monday")
+    with pytest.raises(LegalHoldError):
+        await memory.forget("hal", fact)
+    await memory.lift_hold("hal", CASE, "monday")
+    await memory.forget("hal", fact)
+    assert await memory.profile.get_profile("hal") is None
+
+
 async def test_a_second_hold_stays_when_the_first_is_lifted(memory: MemoryFacade) -> None:
     await told(memory, "cid", "monday", SECRET)
     first = await memory.hold("cid", CASE)

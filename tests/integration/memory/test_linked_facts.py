@@ -73,16 +73,3 @@ async def test_links_are_two_statements_and_none_by_default(database_url: str) -
                 fewest.append(counts["statements"])
             taken.append(min(fewest))
         assert taken[0] == taken[1] == taken[2] - 2
-
-
-async def test_facts_are_shown_without_links_that_cannot_be_read(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with counted("memory store", database_url, Counter()) as store:
-        await write(store, "ann", "It was too bitter")
-
-        async def fail(*_: Any) -> Any:
-            raise OSError("gone")
-
-        monkeypatch.setattr(store, "alinked", fail)
-        assert (await read(store, links=True))["tea"].linked == ()

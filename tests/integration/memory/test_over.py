@@ -65,24 +65,6 @@ async def test_as_of_a_time_it_is_what_it_was_then(memory: MemoryFacade) -> None
     assert await read(memory, as_of=FRIDAY + timedelta(days=1)) == {TEA: True}
 
 
-async def test_nothing_is_written_to_read_it(memory: MemoryFacade) -> None:
-    before = [line async for line in memory.export_user("ann")]
-    await read(memory, **at(FRIDAY + timedelta(days=1)))
-    assert [line async for line in memory.export_user("ann")] == before
-
-
-async def test_a_search_finds_what_stands(memory: MemoryFacade) -> None:
-    # long past
-    found = await memory.semantic.search("Paris", user_id="ann")
-    assert [item.payload["text"] for item in found] == [TEA]
-
-
-async def test_what_others_crowd_out_is_read(memory: MemoryFacade) -> None:
-    for number in range(8):
-        await tell(memory.store, f"I am in Paris until Friday, room {number}", valid_to=FRIDAY)
-    assert await read(memory, **at(FRIDAY + timedelta(days=1))) == {TEA: True}
-
-
 async def test_an_extraction_is_shown_what_is_over_by_its_own_dates_and_not_what_was_ended(
     memory: MemoryFacade,
 ) -> None:
@@ -105,16 +87,3 @@ async def test_what_is_told_again_later_is_true_again(memory: MemoryFacade) -> N
     await tell(memory.store, "Paris is where I am", at=later, **known)
     assert set(await facts(memory)) == {PARIS, TEA}
     assert await read(memory, **at(later)) == {PARIS: True, TEA: True}
-
-
-async def test_it_goes_on_as_it_is_told(memory: MemoryFacade) -> None:
-    sunday = FRIDAY + timedelta(days=2)
-    await tell(memory.store, PARIS, at=SAID + timedelta(days=1), valid_to=sunday)
-    assert (await facts(memory))[PARIS].valid_to == sunday
-
-
-async def test_what_was_over_keeps_its_day_when_something_else_takes_its_place(memory: MemoryFacade) -> None:
-    later = FRIDAY + timedelta(days=30)
-    await tell(memory.store, "I am in Rome", at=later, relation="changes", target_id=fact_id("user", PARIS))
-    paris = (await facts(memory))[PARIS]
-    assert (paris.current, paris.valid_to, paris.end_said_at) == (False, FRIDAY, later)

@@ -16,13 +16,15 @@ from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import terminal_namespace
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.receipt import put
-from react_mem.memory.model.records import Summary, now
+from react_mem.memory.model.records import now
 from react_mem.memory.model.states import PendingTurn
-from react_mem.memory.rights.erasure import forgetting
 from react_mem.memory.store.owned import everything
+from tests.integration.memory.conftest import every_store
 from tests.integration.memory.test_scopes import fill
 from tests.support.imported import but_for_origin
 from tests.support.retiring import retire
+
+store = every_store
 
 MONDAY: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "assistant"}
 TUESDAY: dict[str, Any] = {**MONDAY, "session_id": "tuesday"}
@@ -73,21 +75,6 @@ class TestExport:
         await again.import_user("ann", once)
         assert await lines(again) == once
 
-    async def test_what_is_imported_is_found(self, memory: MemoryFacade) -> None:
-        await memory.semantic.add(["User likes green tea", "User has a red car"], **MONDAY)
-        await memory.import_user("bob", await lines(memory))
-        first, *_ = await memory.semantic.search("red car", user_id="bob")
-        assert first.payload["text"] == "User has a red car"
-
-    async def test_what_is_there_already_stays_as_it_is(self, memory: MemoryFacade) -> None:
-        [fact] = await memory.semantic.add(["User likes tea"], **MONDAY)
-        old = await lines(memory)
-        await retire(memory, fact.id)
-        now = await lines(memory)
-        report = await memory.import_user("ann", [*old, old[-1]])
-        assert (report.added, report.kept) == (0, 2)
-        assert await lines(memory) == now
-
     @pytest.mark.parametrize(
         ("garbage", "cause"),
         [
@@ -106,16 +93,6 @@ class TestExport:
         with pytest.raises(ValueError, match=cause.replace("{", r"\{")):
             await target.import_user("ann", [*await lines(source), garbage])
         assert await everything(target.store, "ann") == []
-
-    async def test_a_record_that_does_not_say_its_kind_is_one_of_its_scope_and_trusted_no_more(self) -> None:
-        source, target = MemoryFacade(InMemoryStore()), MemoryFacade(InMemoryStore())
-        await source.profile.update_profile("ann", {"name": "Ann"})
-        first, line = await lines(source)
-        told = json.loads(line)
-        del told["record"]["kind"]
-        await target.import_user("ann", [first, json.dumps(told)])
-        [_, kept] = [json.loads(line) for line in await lines(target)]
-        assert (kept["record"]["kind"], kept["record"]["fields"]["name"]["origin"]) == ("profile", "import")
 
     @pytest.mark.parametrize("first", [[], ["hello"], ['{"format":"react-mem memory","version":99}']])
     async def test_a_file_that_is_no_export_is_refused(self, first: list[str]) -> None:
@@ -162,26 +139,6 @@ class TestDeleteSession:
         await memory.delete_session("ann", "monday")
         [fact] = await memory.semantic.search("lives in", user_id="ann")
         assert (fact.payload["text"], fact.payload["valid_to"]) == ("I live in Huế", None)
-
-    async def test_what_ended_before_it_ends_with_what_came_after_it(self, memory: MemoryFacade) -> None:
-        for day, city in [("sunday", "Huế"), ("monday", "Hà Nội"), ("tuesday", "Đà Nẵng")]:
-            await move(memory, day, city)
-        await memory.delete_session("ann", "monday")
-        first, last = await memory.semantic.history(user_id="ann")
-        assert (first.text, first.current, first.superseded_by) == ("I live in Huế", False, last.id)
-        assert (last.text, last.current, first.valid_to) == ("I live in Đà Nẵng", True, last.said_at)
-
-    async def test_summaries_of_summaries_go_with_what_they_sum_up(self, memory: MemoryFacade) -> None:
-        store = memory.store
-        monday, tuesday = await say(memory, "monday", "secret"), await say(memory, "tuesday", "tea")
-        origin = {"session_id": "tuesday", "agent_id": "assistant"}
-        low = Summary(id="low", text="secret", source_ids=(monday,), **origin)
-        other = Summary(id="other", text="tea", source_ids=(tuesday,), **origin)
-        high = Summary(id="high", text="secret tea", level="2", source_ids=("low", "other"), **origin)
-        await memory.apply([put("ann", summary) for summary in (high, low, other)])
-        await memory.delete_session("ann", "monday")
-        assert {item.key for item in await everything(store, "ann")} == {tuesday, "other"}
-        assert forgetting(await everything(store, "ann"), "monday") == []
 
 
 class TestForgetUser:

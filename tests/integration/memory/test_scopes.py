@@ -20,8 +20,10 @@ from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import Skill
 from react_mem.memory.scopes import steps_to_experience
-from tests.integration.memory.conftest import Open
+from tests.integration.memory.conftest import Open, every_store
 from tests.support.retiring import retire
+
+store = every_store
 
 HERE = {"session_id": "monday", "agent_id": "assistant"}
 ANN: dict[str, Any] = {"user_id": "ann", **HERE}
@@ -117,20 +119,6 @@ class TestDialog:
         assert len((await memory.dialog.get_context("ann", "monday")).messages) == 10
         assert (await memory.dialog.get_context("bob", "monday")).messages == []
 
-    async def test_appending_again_changes_nothing(self, memory: MemoryFacade) -> None:
-        said = [HumanMessage("hi", id="1"), AIMessage("hello", id="2")]
-        assert len(await memory.dialog.append("ann", "monday", said, agent_id="assistant")) == 2
-        before = [line async for line in memory.export_user("ann")]
-        assert await memory.dialog.append("ann", "monday", said, agent_id="assistant") == []
-        assert [line async for line in memory.export_user("ann")] == before
-
-    async def test_a_message_without_an_id_is_refused(self, memory: MemoryFacade) -> None:
-        with pytest.raises(ValueError, match=r"messages\[1\] has no id"):
-            await memory.dialog.append(
-                "ann", "monday", [HumanMessage("hi", id="1"), AIMessage("hello")], agent_id="assistant"
-            )
-        assert await memory.list_records("ann") == []
-
 
 class TestState:
     async def test_a_state_is_replaced_and_belongs_to_flow_conversation_and_owner(self, memory: MemoryFacade) -> None:
@@ -180,17 +168,6 @@ class TestSemantic:
         [found] = await memory.semantic.search("", {"about": "Linh"}, user_id="ann")
         assert found.payload["text"] == "is allergic to nuts"
 
-    @pytest.mark.parametrize(
-        ("given", "cause"),
-        [({"about": "Linh"}, "text: is missing"), ({"text": " "}, "text: is missing"), ({"text": 3}, "text: must be")],
-    )
-    async def test_a_fact_that_says_nothing_is_refused(
-        self, given: dict[str, Any], cause: str, memory: MemoryFacade
-    ) -> None:
-        with pytest.raises(ValueError, match=cause):
-            await memory.semantic.add(["I like tea", given], **ANN)
-        assert await memory.list_records("ann") == []
-
     async def test_what_depends_on_a_retired_fact_is_in_doubt(self, memory: MemoryFacade) -> None:
         [job] = await memory.semantic.add(["I work in Hue"], **ANN)
         needing = Operation("new", "I take the 7:30 train", needs=(job.id,))
@@ -198,15 +175,6 @@ class TestSemantic:
         await retire(memory, job.id)
         [train] = await memory.semantic.search("train", user_id="ann")
         assert train.payload["doubts"] == [job.id]
-
-    async def test_a_retired_fact_is_history(self, memory: MemoryFacade) -> None:
-        [fact] = await memory.semantic.add(["User likes tea"], **ANN)
-        assert await retire(memory, fact.id, user_id="bob") == []
-        [retired] = await retire(memory, fact.id)
-        assert await retire(memory, fact.id) == []
-        assert await memory.semantic.search("tea", user_id="ann") == []
-        assert await memory.semantic.history("tea", user_id="ann") == [retired]
-        assert retired.retired_at is not None
 
     async def test_documents_are_found_beside_facts_and_by_filter(self, memory: MemoryFacade) -> None:
         await memory.semantic.add(["User likes green tea"], **ANN)
@@ -310,28 +278,11 @@ class TestExperience:
         assert await memory.experience.get_failures("other", user_id="ann") == []
         assert await memory.experience.get_failures("trip", user_id="bob") == []
 
-    async def test_a_policy_can_keep_none(self, open_memory: Open) -> None:
-        memory = open_memory(learning={"experience": False})
-        await memory.experience.log_step({"tool": "search"}, **ANN)
-        await memory.write(event(MemoryScope.EXPERIENCE, tool="search"))
-        assert await memory.list_records("ann") == []
-
 
 WRITES: dict[str, dict[str, Any]] = {
     "text": {"scope": MemoryScope.SEMANTIC, "text": "User likes tea"},
-    "triple": {
-        "scope": MemoryScope.SEMANTIC,
-        "subject": "user",
-        "predicate": "likes",
-        "object": "tea",
-        "text": "User likes tea",
-    },
     "document": {"scope": MemoryScope.SEMANTIC, "kind": "document", "text": "All about tea"},
-    "episode": {"scope": MemoryScope.EPISODIC, "goal": "Buy tea", "outcome": "bought"},
-    "skill": {"scope": MemoryScope.PROCEDURAL, "use_when": "buying tea"},
-    "state": {"scope": MemoryScope.STATE, "flow_id": "trip", "state": {"step": 1}},
     "task step": {"scope": MemoryScope.STATE, "task_id": "t", "text": "buy tea", "status": "done"},
-    "experience": {"scope": MemoryScope.EXPERIENCE, "tool": "buy", "input": {"what": "tea"}},
     "profile": {"scope": MemoryScope.PROFILE, "fields": {"drink": {"value": "tea", "updated_at": "2026-01-01T00:00Z"}}},
     "message": {"scope": MemoryScope.DIALOG, "id": "m1", "text": "hi", "role": "user", "content": "hi", "turn": 0},
 }

@@ -7,12 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.store.base import BaseStore
-from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.concepts.concept_store import refresh_concepts
@@ -26,7 +21,7 @@ from react_mem.memory.model.records import Fact, Message, now
 from react_mem.memory.model.states import TurnOutcome
 from react_mem.memory.model.views import MemoryPage
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.write.remembering import REMEMBERED, remember
+from react_mem.memory.write.remembering import remember
 from tests.integration.memory.test_scopes import fill
 from tests.support.telling import tell
 
@@ -131,53 +126,12 @@ class TestPages:
         assert len((await memory.page("ann", scopes=[MemoryScope.EXPERIENCE])).items) == 1
         assert not (await memory.page("ann", state="past", limit=1)).items[0].current
 
-    @pytest.mark.parametrize(
-        "cursor", ["x", "é", "bnVsbA", "W10", "WyJhIiwiYiIsImMiXQ", "WyIiLCJzZW1hbnRpYyIsIlx1MDAwMCJd", "W" * 5000]
-    )
-    async def test_a_cursor_of_nothing_is_refused(self, cursor: str) -> None:
-        memory = MemoryFacade(InMemoryStore())
-        with pytest.raises(ValueError, match="cursor: is none of this list"):
-            await memory.page("ann", cursor=cursor)
-
     async def test_the_cursor_of_somebody_else_shows_what_is_ones_own(self, memory: MemoryFacade) -> None:
         await store_facts(memory, *(fact(f"ann {n}", START + timedelta(days=n)) for n in range(3)))
         await store_facts(memory, *(fact(f"bob {n}", START + timedelta(days=n)) for n in range(3)), user_id="bob")
         anns = await memory.page("ann", limit=1)
         page = await memory.page("bob", cursor=anns.next_cursor or "")
         assert {item.text[:3] for item in page.items} == {"bob"}
-
-    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(
-        days=st.lists(st.integers(0, 5), max_size=12),
-        limit=st.integers(1, 5),
-        writes=st.lists(st.tuples(st.sampled_from("ncd"), st.integers(0, 11)), max_size=6),
-    )
-    async def test_pages_together_are_the_list_whatever_is_written_meanwhile(
-        self, memory_store: MemoryStore, days: list[int], limit: int, writes: list[tuple[str, int]]
-    ) -> None:
-        memory, user = MemoryFacade(memory_store), str(uuid.uuid4())
-        facts = [fact(f"fact {n}", START + timedelta(days=day)) for n, day in enumerate(days)]
-        await store_facts(memory, *facts, user_id=user)
-        before = texts([await memory.page(user, limit=200)])
-        left, gone = list(writes), set[str]()
-        page = await memory.page(user, limit=limit)
-        found = [item.text for item in page.items]
-        while page.next_cursor is not None:
-            if left:
-                what, place = left.pop()
-                touched = facts[place % len(facts)]
-                if what == "n":
-                    await store_facts(memory, fact("new", START + timedelta(days=place)), user_id=user)
-                elif what == "c" and touched.text not in gone:
-                    await store_facts(memory, touched.model_copy(update={"importance": 0.1}), user_id=user)
-                elif what == "d":
-                    gone.add(touched.text)
-                    await memory.apply([delete(user, FACT, touched.id)])
-            page = await memory.page(user, limit=limit, cursor=page.next_cursor)
-            found += [item.text for item in page.items]
-        known = [text for text in found if text != "new"]
-        assert len(known) == len(set(known))
-        assert [text for text in known if text not in gone] == [text for text in before if text not in gone]
 
 
 class TestRevisions:
@@ -246,41 +200,8 @@ class TestExplaining:
         assert await memory.explain("bob", middle.id) is None
         assert await memory.explain("ann", "nothing") is None
 
-    async def test_a_correction_is_the_users_own_word(self, memory: MemoryFacade) -> None:
-        await memory.semantic.add(["I live in Hue."], user_id="ann", session_id="monday", agent_id="assistant")
-        [known] = await memory.semantic.history(user_id="ann")
-        corrected = await memory.correct("ann", known.id, "I live in Da Nang.")
-        detail = await memory.explain("ann", corrected.id)
-        assert detail is not None
-        assert [(one.text, one.why) for one in detail.history] == [
-            ("I live in Hue.", "replaced"),
-            ("I live in Da Nang.", "believed"),
-        ]
-        [source] = detail.provenance
-        assert (source.role, source.text, source.quote) == ("user", "I live in Da Nang.", "I live in Da Nang.")
-        assert detail.memory.revision != (await memory.page("ann", state="past")).items[0].revision
-
 
 class TestRemembering:
-    async def test_said_twice_is_one_in_the_users_own_words(self, memory: MemoryFacade) -> None:
-        told = await remember(memory, "ann", "Tôi dị ứng với đậu phộng 🥜.", agent_id="assistant")
-        again = await remember(memory, "ann", "  tôi dị ứng với đậu phộng 🥜", agent_id="assistant")
-        [item] = told.memories
-        assert told.new == {item.id}
-        assert (item.origin, item.session_id, item.current) == (Origin.USER, REMEMBERED, True)
-        assert ([one.id for one in again.memories], again.new) == ([item.id], frozenset())
-        detail = await memory.explain("ann", item.id)
-        assert detail is not None
-        [source] = detail.provenance
-        assert (source.text, source.quote) == ("Tôi dị ứng với đậu phộng 🥜.", "Tôi dị ứng với đậu phộng 🥜.")
-        assert len((await memory.page("ann", kinds=["message"])).items) == 1
-
-    async def test_what_a_turn_has_taken_in_is_known(self, memory: MemoryFacade) -> None:
-        await memory.semantic.add(["I live in Hue."], user_id="ann", session_id="monday", agent_id="assistant")
-        told = await remember(memory, "ann", "I live in Hue")
-        assert not told.new
-        assert len((await memory.page("ann", kinds=["fact"])).items) == 1
-
     async def test_what_has_ended_is_believed_again(self, memory: MemoryFacade) -> None:
         [first] = (await remember(memory, "ann", "I live in Hue.")).memories
         corrected = await memory.correct("ann", first.id, "I live in Da Nang.")
@@ -291,41 +212,3 @@ class TestRemembering:
         detail = await memory.explain("ann", first.id)
         assert detail is not None
         assert [one.why for one in detail.history if one.text == "I live in Hue."] == ["set aside", "believed"]
-
-    async def test_each_statement_is_a_memory(self, memory: MemoryFacade) -> None:
-        told = await remember(memory, "ann", "我住在北京。我对花生过敏。Where should I eat?")
-        assert {item.text for item in told.memories} == {"我住在北京。", "我对花生过敏。"}
-
-    async def test_what_is_about_somebody_is_no_word_on_the_user(self, memory: MemoryFacade) -> None:
-        [about] = (await remember(memory, "ann", "She likes green tea.", about="Lan")).memories
-        [mine] = (await remember(memory, "ann", "She likes green tea.")).memories
-        assert about.id != mine.id
-        [fact_about] = [one for one in await memory.semantic.history(user_id="ann") if one.about == "Lan"]
-        assert fact_about.origin is Origin.USER
-        assert not (await remember(memory, "ann", "She likes green tea", about="Lan")).new
-
-    @pytest.mark.parametrize(
-        ("text", "problem"),
-        [
-            ("   ", "is empty"),
-            ("Where do I live?", "states nothing"),
-            ("Thanks!", "states nothing"),
-            ("> I hate flying.\n", "states nothing"),
-            ("Forget that I like tea.", "asks to forget"),
-            ("I like tea. " * 400, "longer than 2,000"),
-        ],
-    )
-    async def test_what_states_nothing_is_refused_and_nothing_kept(self, text: str, problem: str) -> None:
-        memory = MemoryFacade(InMemoryStore())
-        with pytest.raises(ValueError, match=problem):
-            await remember(memory, "ann", text)
-        assert (await memory.page("ann", state="all")).total == 0
-
-    async def test_what_was_told_is_forgotten_with_its_message(self, store: BaseStore) -> None:
-        memory = MemoryFacade(store)
-        [item] = (await remember(memory, "ann", "I am allergic to penicillin.")).memories
-        receipt = await memory.forget("ann", item.id)
-        assert not receipt.problems
-        assert set(receipt.removed) >= {"fact"}
-        left = (await memory.page("ann", state="all")).items
-        assert not [one for one in left if "penicillin" in one.text]

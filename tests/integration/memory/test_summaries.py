@@ -9,43 +9,18 @@ from langgraph.store.base import BaseStore
 from psycopg import AsyncConnection
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.concepts import ContextChain
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.summaries.summarise import Summariser
-from react_mem.memory.write.chain import fold, unfold
+from react_mem.memory.write.chain import fold
 from react_mem.memory.write.session import Session
 from tests.support.citus import one_server
 from tests.support.databases import open_memory_store, word_model
-from tests.unit.memory.summaries.talking import Conversation, summing_model
+from tests.unit.memory.summaries.talking import Conversation
 
 
 def facts(count: int) -> list[str]:
     return [f"I have {number} cats in town {number}." for number in range(1, count + 1)]
-
-
-async def test_every_store_has_the_same_chain(store: BaseStore) -> None:
-    talk = Conversation(store, Summariser([summing_model()])).shaped(window="oldest")
-    await talk.say(*facts(7))
-    assert await talk.names() == "L2(1-9) M10 M11 M12 M13 M14"
-    assert await talk.reachable() == [message.content for message in talk.thread]
-    query = MemoryQuery(
-        user_id="ann", session_id="talk", agent_id="tester", scopes=[MemoryScope.DIALOG], query="cats in town 4"
-    )
-    *found, chain = await talk.memory.read(query)
-    assert ContextChain.from_value(chain.payload) == await talk.chain()
-    assert "summary" in {item.source for item in found}
-    [whole] = [entry for entry in (await talk.chain()).entries if entry.level == "2"]
-    unfolded = await unfold(talk.memory, "ann", whole.id)
-    assert unfolded is not None
-    assert [message.content for message in unfolded.messages] == [message.content for message in talk.thread[:9]]
-    lines = [line async for line in talk.memory.export_user("ann")]
-    await talk.memory.delete_session("ann", "talk")
-    left = await store.asearch(("memory", "ann"), limit=100)
-    assert [item.value["kind"] for item in left if item.namespace[2] != "meta"] == []
-    await talk.memory.import_user("ann", lines)
-    assert await talk.names() == "L2(1-9) M10 M11 M12 M13 M14"
 
 
 async def summaries(store: BaseStore) -> list[dict[str, Any]]:
@@ -101,15 +76,4 @@ async def test_workers_of_several_processes_fold_what_is_due_once(database_url: 
         made = await summaries(store)
         assert sum(done) == len(made) == 5
         assert await talk.names() == "L2(1-9) L1(10-12) M13 M14 M15 M16"
-        assert await talk.reachable() == [message.content for message in talk.thread]
-
-
-async def test_what_is_said_while_another_process_folds_is_not_lost(database_url: str) -> None:
-    async with open_memory_store(database_url, word_model()) as store:
-        talk = Conversation(store).shaped(n_sum=200, window="oldest")
-        await talk.say(*facts(8))
-        policy = talk.shaped(n_sum=6).memory.policy
-        elsewhere = asyncio.create_task(asyncio.to_thread(fold_elsewhere, database_url, policy))
-        await talk.say("I like tea.", "And coffee.", "And cake.")
-        await elsewhere
         assert await talk.reachable() == [message.content for message in talk.thread]

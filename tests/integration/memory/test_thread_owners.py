@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -54,15 +53,6 @@ async def test_one_thread_of_an_agent_without_memory_can_be_forgotten() -> None:
     assert [mark.value["thread_id"] for mark in await thread_marks(store, "ann")] == ["two"]
 
 
-async def test_a_thread_of_which_nothing_is_remembered_any_more_goes_with_its_user() -> None:
-    store, threads = InMemoryStore(), InMemorySaver()
-    await answered(store, threads, "ann", "hers", manager="react_mem")
-    memory = MemoryFacade(store, checkpointer=threads)
-    await memory.forget("ann", *[item.id for item in await memory.list_records("ann")])
-    assert await memory.forget_user("ann") == ["hers"]
-    assert not await is_there(threads, "hers")
-
-
 @pytest.mark.parametrize("how", ["user", "conversation"])
 async def test_a_file_that_names_a_thread_of_somebody_else_gives_nobody_that_thread(
     how: str, memory: MemoryFacade
@@ -85,14 +75,6 @@ async def test_a_file_that_names_a_thread_of_somebody_else_gives_nobody_that_thr
     # who spoke there may have it deleted
     assert await memory.forget_user("bob") == ["monday"]
     assert not await is_there(threads, "monday")
-
-
-async def test_an_origin_that_a_file_claims_counts_for_nothing(memory: MemoryFacade) -> None:
-    await memory.dialog.append("bob", "monday", [HumanMessage("I have a boat", id="1")], agent_id="a")
-    lines = [line async for line in memory.export_user("bob")]
-    assert json.loads(lines[1])["record"]["origin"] == "user"
-    await memory.import_user("mallory", lines)
-    assert await memory.forget_user("mallory") == []
 
 
 async def test_a_thread_is_noted_once_by_a_process_and_again_after_its_user_was_forgotten() -> None:

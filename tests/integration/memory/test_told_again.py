@@ -63,17 +63,6 @@ async def test_it_outlives_the_conversation_that_told_it_first(tell: Tell) -> No
     assert await talk.facts() == [CHESS]
 
 
-@pytest.mark.parametrize("tell", [by_rest, by_mcp])
-async def test_it_outlives_the_forgetting_of_what_was_told_beside_it(tell: Tell) -> None:
-    talk = Keyless()
-    await tell(talk.memory, CHESS)
-    await talk.say(CHESS, thread="monday")
-    await talk.memory.delete_session(USER, (await fact(talk.memory)).session_id)
-    assert await talk.facts() == [CHESS]
-    await talk.memory.delete_session(USER, "monday")
-    assert await talk.facts() == []
-
-
 async def test_it_is_one_fact_with_one_message_more_however_often_it_is_told() -> None:
     talk = Keyless()
     await talk.say(CHESS, thread="monday")
@@ -84,42 +73,6 @@ async def test_it_is_one_fact_with_one_message_more_however_often_it_is_told() -
     assert await messages(talk.memory, REMEMBERED) == ["i like CHESS"]
     assert (await fact(talk.memory)).support == 2
     assert await talk.memory.pending(USER) == []
-
-
-async def test_what_is_about_somebody_is_borne_out_as_well() -> None:
-    memory = Keyless().memory
-    said = Operation("new", "She lives in Hue", about="Lan", source_ids=("m1",))
-    await write_facts(memory.store, USER, [said], at=now(), session_id="monday", agent_id="keyless")
-    for _ in range(3):
-        told = await remember(memory, USER, "She lives in Hue.", about="Lan")
-        assert not told.new
-    await memory.delete_session(USER, "monday")
-    [left] = await memory.semantic.history(user_id=USER)
-    assert (left.about, left.current, left.support) == ("Lan", True, 1)
-
-
-async def test_it_is_told_again_where_its_message_is_gone() -> None:
-    talk = Keyless()
-    await talk.say(CHESS, thread="monday")
-    await by_rest(talk.memory, CHESS)
-    await talk.memory.delete_session(USER, REMEMBERED)
-    await by_rest(talk.memory, CHESS)
-    assert await messages(talk.memory, REMEMBERED) == [CHESS]
-    await talk.memory.delete_session(USER, "monday")
-    assert await talk.facts() == [CHESS]
-
-
-async def test_a_doubt_is_settled_once_by_who_tells_it_again() -> None:
-    talk = Keyless()
-    await talk.say(CHESS, thread="monday")
-    doubted = Operation("unsure", "I cannot stand chess", target_id=fact_id("user", CHESS), source_ids=("m2",))
-    await write_facts(talk.store, USER, [doubted], at=now(), session_id="tuesday", agent_id="keyless")
-    assert (await fact(talk.memory)).doubts
-    for _ in range(5):
-        await by_rest(talk.memory, CHESS)
-    # a model is to read the first of them, which settles it
-    assert await messages(talk.memory, REMEMBERED) == [CHESS]
-    assert (await fact(talk.memory)).unread
 
 
 async def test_what_has_been_taken_in_by_another_fact_is_told_there() -> None:

@@ -81,15 +81,6 @@ async def test_a_turn_that_another_one_was_faster_than_is_a_fork(store: BaseStor
     assert sorted(notes.values()) == [False, False, True]
 
 
-async def test_a_turn_that_is_closed_again_after_a_crash_is_there_once(store: BaseStore) -> None:
-    one, thread = turns(store), said(0)
-    await begin(one, thread[:1], None)
-    await one.close(thread, "q0")
-    before = await one.memory.list_records("ann")
-    await one.close(thread, "q0")
-    assert await one.memory.list_records("ann") == before
-
-
 async def test_a_turn_and_its_work_take_few_round_trips(store: BaseStore, counts: Counter[str]) -> None:
     one, thread, since = turns(store), list[BaseMessage](), None
     for number in range(4):

@@ -52,8 +52,3 @@ async def test_turns_that_wait_are_found_by_names_that_stay(memory: MemoryFacade
     assert await memory.pending("ann") == []
     for item in found:
         assert await memory.find("ann", item.id), item.payload["text"]
-
-
-async def test_what_waits_is_found_once(memory: MemoryFacade) -> None:
-    await said(memory, "monday", ALLERGY)
-    assert texts(await asked(memory, "What am I allergic to?")).count(ALLERGY) == 1

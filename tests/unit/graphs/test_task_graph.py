@@ -162,19 +162,6 @@ async def test_without_a_plan_the_turn_goes_on_and_says_so(plan: Any) -> None:
     assert (await kept(store), await kept(store, "task")) == ([], [])
 
 
-async def test_without_a_store_it_is_planned_all_the_same() -> None:
-    model = ScriptedModel(script=[calls(("search", {"query": "Hue"})), "VN123."])
-    seen = await events(agent(model, planner(TRIP), None), "Plan a trip to Hue", context=None)
-    assert [statuses(event)[0] for event in tasks(seen)] == ["pending", "done"]
-
-
-async def test_off_asks_nobody_and_keeps_nothing() -> None:
-    store, small, model = memory_store(), planner(TRIP), ScriptedModel(script=["Hello."])
-    graph = agent(model, small, store, tasks={"enabled": False})
-    seen = await events(graph, "Plan a trip to Hue: find a flight and book it")
-    assert (tasks(seen), small.prompts, await kept(store, "task")) == ([], [], [])
-
-
 async def test_the_plan_is_hidden_from_the_stream() -> None:
     graph = agent(ScriptedModel(script=["Hello."]), planner(TRIP), memory_store())
     said = graph.astream({"messages": [("user", "Plan a trip")]}, thread("1"), context=ANN, stream_mode="messages")
@@ -215,15 +202,6 @@ async def test_what_was_forgotten_stays_so_in_the_middle_of_a_turn() -> None:
     )
     await events(graph, "Plan a trip to Hue")
     assert (await kept(store), await kept(store, "task")) == ([], [])
-
-
-async def test_the_model_is_asked_once_however_many_steps_are_taken() -> None:
-    small = planner(TRIP)
-    rounds = [calls(("search", {"query": f"part {n}"})) for n in range(6)]
-    model = ScriptedModel(script=[*rounds, "Here."])
-    seen = await events(agent(model, small, memory_store()), "Plan a trip to Hue")
-    assert len(small.prompts) == 1
-    assert statuses(tasks(seen)[-1]) == ["done", "pending", "pending"]
 
 
 async def test_a_milestone_is_linked_to_the_steps_that_were_taken() -> None:

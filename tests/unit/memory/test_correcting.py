@@ -45,37 +45,15 @@ async def test_what_depends_on_what_is_corrected_is_in_doubt() -> None:
     assert (await facts(store))["I take the bus to work"].doubts == (fact_id("user", HUE),)
 
 
-async def test_nothing_else_can_be_corrected() -> None:
-    store = InMemoryStore()
-    await tell(store, HUE, source_ids=["m1"])
-    for id_, text, cause in (
-        ("none", HANOI, "only a fact"),
-        (fact_id("user", HUE), "i live in hue.", "says already"),
-        (fact_id("user", HUE), " ", "is empty"),
-        (fact_id("user", HUE), "I like tea. " * 400, "longer than 2,000"),
-    ):
-        with pytest.raises(ValueError, match=cause):
-            await MemoryFacade(store).correct("ann", id_, text)
-    await MemoryFacade(store).correct("ann", fact_id("user", HUE), HANOI)
-    with pytest.raises(ValueError, match="not believed any more"):
-        await MemoryFacade(store).correct("ann", fact_id("user", HUE), "I live in Huế city")
-
-
 STATES_NOTHING = [
     "Where do I live?",
-    "where do I live",
     "hello",
-    "???",
-    "Please tell me a joke.",
     "Forget my tram.",
-    "good point",
     "If I lived in Rome I would be happy.",
     "Always answer in Vietnamese.",
     "> I live in Rome.",
-    "🥟",
     "\x00",
     "我住在哪里？",
-    "Cảm ơn bạn!",
 ]
 
 
@@ -93,8 +71,6 @@ async def test_what_states_nothing_takes_the_place_of_nothing(text: str) -> None
     ("text", "believed"),
     [
         ("No, I live in Hanoi. Is that clear?", "No, I live in Hanoi."),
-        ("I live in Hanoi. I moved there in May.", "I live in Hanoi. I moved there in May."),
-        ("I live in\nHanoi", "I live in Hanoi"),
         ("我住在河内。我五月搬来的。", "我住在河内。我五月搬来的。"),
         ("I live in Ha\x00noi", "I live in Ha�noi"),
     ],

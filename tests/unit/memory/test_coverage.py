@@ -47,15 +47,11 @@ async def facts(store: InMemoryStore, *, verbatim: bool) -> list[str]:
     ("said", "labelled", "kept"),
     [
         ("I like tofu a lot, and I never touch shellfish.", ["tofu"], ["and I never touch shellfish."]),
-        ("I like tofu a lot, and never ever touch shellfish.", ["tofu"], ["and never ever touch shellfish."]),
-        ("I have a boat.", [], ["I have a boat."]),
         ("I have a boat. I ride a bike.", ["boat"], ["I ride a bike."]),
         ("我很喜欢在家里吃豆腐，从来不吃任何贝类。", ["豆腐"], ["从来不吃任何贝类。"]),
         ("Tôi rất thích đậu phụ; tôi không ăn hải sản.", ["đậu phụ"], ["tôi không ăn hải sản."]),
-        ("Soy alérgico a los cacahuetes.", [], ["Soy alérgico a los cacahuetes."]),
         ("Ich bin gegen Erdnüsse allergisch.", [], ["Ich bin gegen Erdnüsse allergisch."]),
         ("甲殻類は絶対に食べない。", [], ["甲殻類は絶対に食べない。"]),
-        ("I like tea, tofu and cake.", [], ["I like tea, tofu and cake."]),
         ("Hi there! How are you? Thanks a lot.", [], []),
         ("I like tofu. Where can I buy tofu?", ["like tofu"], []),
     ],
@@ -112,30 +108,12 @@ async def test_a_long_message_loses_no_clause_and_fills_no_memory() -> None:
     assert len(kept) == MAX_VERBATIM
 
 
-async def test_a_conversation_that_is_concluded_loses_no_clause_that_the_model_is_not_shown() -> None:
-    store = InMemoryStore()
-    said = [f"I own book number {n}. I own coin number {n}." for n in range(40)]
-    for number, text in enumerate(said):
-        await read(store, text, None, number)
-    assert len(await facts(store, verbatim=True)) == 80
-    await end_conversation(turns(store, Labeller(*(Says(f"book number {n}.") for n in range(40)), rest=None)))
-    left = [*await facts(store, verbatim=True), *await facts(store, verbatim=False)]
-    assert sorted(left) == sorted(sentence for text in said for sentence in text.replace(". ", ".|").split("|"))
-
-
 async def test_of_a_statement_that_is_read_in_part_the_rest_is_kept() -> None:
     store = InMemoryStore()
     await read(store, "I like tofu a lot, and I have a boat.", None)
     await end_conversation(turns(store, Labeller(Says("tofu"), rest=None)))
     assert await facts(store, verbatim=False) == ["I like tofu a lot,"]
     assert await facts(store, verbatim=True) == ["and I have a boat."]
-
-
-async def test_what_was_set_aside_with_its_turn_is_not_kept_when_the_conversation_ends() -> None:
-    store = InMemoryStore()
-    await read(store, "I like tofu. Lovely weather today.", Labeller(Says("tofu")))
-    await end_conversation(turns(store, NOTHING))
-    assert await facts(store, verbatim=True) == []
 
 
 async def test_what_was_kept_as_said_goes_when_it_is_read_at_the_end_of_the_conversation() -> None:
@@ -151,15 +129,6 @@ async def test_what_is_asked_to_be_forgotten_is_not_kept_as_said() -> None:
     await read(store, "I like green tea.", Labeller(Says("green tea")))
     await read(store, "Forget that I like green tea!", Labeller(Says("Forget", "forget", "green tea")), 1)
     assert "tea" not in " ".join([*await facts(store, verbatim=True), *await facts(store, verbatim=False)])
-
-
-async def test_words_that_are_kept_are_told_of_where_something_was_refused() -> None:
-    store = InMemoryStore()
-    report = await read(store, "I have a boat.", Labeller(rest=None, summary="x" * 501))
-    assert report.problem.endswith("the words that no label covers are kept as said")
-    report = await read(store, "I like tofu.", Labeller(Says("tofu"), Says("boat", "chat"), summary="x" * 501), 1)
-    assert "kept" not in report.problem
-    assert report.problem != ""
 
 
 async def test_what_only_depends_on_what_was_said_is_not_reported_as_new() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -11,20 +10,16 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import SearchItem
 from langgraph.store.memory import InMemoryStore
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from react_mem.memory import telemetry
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import Recall, RecallHit
 from react_mem.memory.merging.doubts import HIGHEST, LOWEST, favour, in_favour, voted
 from react_mem.memory.merging.transcript import message_record_id
-from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.skills.learner import record_turn
 from react_mem.memory.scopes.scope import in_order
-from react_mem.memory.write.lifecycle import _measure
 from react_mem.memory.write.turns import Turns
 
 ANN = {"user_id": "ann"}
@@ -142,38 +137,6 @@ async def test_feedback_is_a_trial_of_the_skills_that_were_followed() -> None:
     assert all(not turn.succeeded for turn in turns)
 
 
-async def test_it_is_measured_and_says_nothing_of_what_was_said() -> None:
-    memory, reader = await memory_of_ann(), InMemoryMetricReader()
-    await answered(memory)
-    with telemetry.listen(MeterProvider([reader])):
-        await memory.feedback("ann", 1, **TURN)
-        await memory.feedback("ann", 1, **TURN)
-        await memory.feedback("ann", -1, **TURN, key="my secret")
-    data = reader.get_metrics_data()
-    assert data is not None
-    metrics = {m.name: m.data.data_points for m in data.resource_metrics[0].scope_metrics[0].metrics}
-    counted = {(p.attributes["verdict"], p.attributes["key"]): p.value for p in metrics["react_mem.feedback"]}
-    assert counted == {("up", "user"): 1, ("down", "other"): 1}
-    [satisfied] = metrics["react_mem.user.satisfaction"]
-    assert (satisfied.count, satisfied.sum) == (2, 1)
-
-
-def test_what_a_prompt_shows_is_measured_by_how_relevant_it_is() -> None:
-    reader = InMemoryMetricReader()
-    told = [(MemoryScope.SEMANTIC, 4.0, 0.9), (MemoryScope.SEMANTIC, 1.0, 0.7), (MemoryScope.DIALOG, 2.0, None)]
-    items = [
-        MemoryResultItem(scope=scope, id=str(n), payload={}, score=score, similarity=similarity, source="fact")
-        for n, (scope, score, similarity) in enumerate(told)
-    ]
-    with telemetry.listen(MeterProvider([reader])):
-        _measure(Mock(tokens={}, dropped={}, memories=Mock(items=items)), 1)
-    data = reader.get_metrics_data()
-    assert data is not None
-    metrics = {m.name: m.data.data_points for m in data.resource_metrics[0].scope_metrics[0].metrics}
-    assert [(p.count, p.sum) for p in metrics["react_mem.read.relevance"]] == [(3, 2.25)]
-    assert [(p.count, p.sum) for p in metrics["react_mem.read.similarity"]] == [(2, 1.6)]
-
-
 verdicts = st.lists(st.sampled_from([-1, 0, 1]), max_size=12)
 
 
@@ -202,17 +165,6 @@ def hit(id_: str, score: float, up: int = 0, down: int = 0) -> RecallHit:
     value = {"text": id_, **({"votes": {"up": up, "down": down, "base": 0.5}} if up or down else {})}
     at = fact().created_at
     return RecallHit(SearchItem(("m",), id_, value, at, at, score), {}, None)
-
-
-@given(st.lists(st.tuples(st.floats(0.01, 9), st.integers(0, 50), st.integers(0, 50)), max_size=8))
-def test_feedback_decides_only_between_scores_within_a_tenth(found: list[tuple[float, int, int]]) -> None:
-    hits = [hit(str(n), *one) for n, one in enumerate(sorted(found, key=lambda one: -one[0]))]
-    ordered = in_favour(hits)
-    assert sorted(one.key for one in ordered) == sorted(one.key for one in hits)
-    best = float("inf")
-    for one in ordered:
-        assert (one.item.score or 0) <= best * 1.1 * (1 + 1e-9)
-        best = min(best, one.item.score or 0)
 
 
 def test_without_feedback_and_behind_a_reranker_the_order_stays() -> None:

@@ -20,7 +20,6 @@ from react_mem.memory.model import identity as module
 from react_mem.memory.model.identity import development_user, identify, why_off
 from react_mem.memory.model.policy import MemoryPolicy
 from tests.contract.conftest import memory_store
-from tests.support.scripted_model import ScriptedModel
 
 DEVELOPMENT = {"LANGSMITH_LANGGRAPH_API_VARIANT": "local_dev", "LANGGRAPH_API_URL": "http://127.0.0.1:2024"}
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -59,18 +58,13 @@ def owner(runtime: Runtime[Any], **configurable: Any) -> str | None:
         (DEVELOPMENT, "dev"),
         ({**DEVELOPMENT, "REACT_MEM_DEV_USER": "me"}, "me"),
         ({**DEVELOPMENT, "REACT_MEM_DEV_USER": ""}, ""),
-        ({**DEVELOPMENT, "REACT_MEM_DEV_USER": "  "}, ""),
         ({**DEVELOPMENT, "REACT_MEM_DEV_USER": "\u200b"}, ""),
-        ({**DEVELOPMENT, "LANGGRAPH_API_URL": "http://localhost:2024/prefix"}, "dev"),
         ({**DEVELOPMENT, "LANGGRAPH_API_URL": "http://[::1]:2024"}, "dev"),
         ({**DEVELOPMENT, "LANGGRAPH_API_URL": "http://0.0.0.0:2024"}, ""),
         ({**DEVELOPMENT, "LANGGRAPH_API_URL": "https://some-words.trycloudflare.com"}, ""),
-        ({**DEVELOPMENT, "LANGGRAPH_API_URL": "http://127.0.0.1.example.com"}, ""),
-        ({**DEVELOPMENT, "LANGGRAPH_API_URL": ""}, ""),
         ({**DEVELOPMENT, "LANGGRAPH_AUTH": '{"path": "./auth.py:auth"}'}, ""),
         ({**DEVELOPMENT, "LANGSMITH_LANGGRAPH_API_VARIANT": "cloud"}, ""),
         ({"LANGGRAPH_API_URL": "http://127.0.0.1:2024", "REACT_MEM_DEV_USER": "me"}, ""),
-        ({}, ""),
     ],
 )
 def test_there_is_a_development_user_on_the_loopback_interface_of_a_dev_server_only(
@@ -98,7 +92,7 @@ def test_whoever_is_named_comes_first(development: None) -> None:
     assert not named.development
 
 
-UNSEEN = ["  ", "\t\n", "\u200b", "\ufeff \u00a0", "\u2060\u200d", "\u3164", "\u0301"]
+UNSEEN = ["  ", "\u200b", "\u3164", "\u0301"]
 
 
 @pytest.mark.parametrize("blank", UNSEEN)
@@ -109,20 +103,11 @@ def test_an_id_of_which_nothing_can_be_seen_names_nobody(blank: str) -> None:
     assert owner(Runtime(context={"user_id": blank}), user_id="ann") == "ann"
 
 
-AROUND = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=3)
-
-
 @pytest.mark.parametrize("odd", ["a\x00b", "a\nb", "a\u2028b", "x" * 901, "人" * 101], ids=repr)
 def test_an_id_that_cannot_own_memories_names_nobody_and_is_not_replaced(odd: str) -> None:
     assert owner(Runtime(context={"user_id": odd}), user_id="ann") is None
     assert owner(served(SimpleNamespace(identity=odd)), user_id="ann") is None
     assert "cannot own memories" in why_off(Runtime(context={"user_id": odd}), {})
-
-
-@given(AROUND, st.characters(categories=["L", "N"], max_codepoint=0x2FF), AROUND)
-def test_an_id_of_which_something_can_be_seen_stays_as_it_is(before: str, seen: str, after: str) -> None:
-    user_id = f"{before}{seen}{after}"
-    assert owner(Runtime(context={"user_id": user_id})) == user_id
 
 
 @given(
@@ -137,10 +122,6 @@ def test_an_authenticated_user_without_an_identity_is_nobody(said: Any, configur
         assert owner(served(SimpleNamespace(identity=empty), {"user_id": said}), user_id=configured) is None
         # authenticated by a server that hands the user over in a form that is not known
         assert owner(served(None, {"user_id": said}), user_id=configured, langgraph_auth_user={"id": "x"}) is None
-
-
-def test_from_python_nobody_stands_in(development: None) -> None:
-    assert owner(Runtime(context=None)) is None
 
 
 # --- what is said where memory is off ---
@@ -206,25 +187,3 @@ async def test_the_keyless_model_notes_nothing_where_nothing_is_kept(statement: 
     assert statement not in answer
     assert off in await said(agent, question, "2")
     assert statement in await said(agent, statement, "3", user_id="ann")
-
-
-async def test_a_language_model_is_told_that_it_will_not_remember() -> None:
-    model = ScriptedModel(script=["ok"])
-    agent = graph(model)
-    await said(agent, "I am allergic to peanuts.")
-    await said(agent, "I am allergic to peanuts.", "2", user_id="ann")
-    off, on, *_ = model.prompts
-    assert "Memory is off" in off[0].text
-    assert "Memory is off" not in on[0].text
-
-
-async def test_the_event_names_the_development_user(monkeypatch: pytest.MonkeyPatch, development: None) -> None:
-    agent = graph(ScriptedModel(script=["ok"]))
-    # what a server adds to the config of its runs
-    config: Any = {"configurable": {"thread_id": "1", "assistant_id": "a", "graph_id": "g"}}
-    given = {"messages": [("user", "I am allergic to peanuts.")]}
-    seen = [event async for event in agent.astream(given, config, stream_mode="custom")]
-    [event] = [event for event in seen if (event["type"], event.get("operation")) == ("memory", "retrieve")]
-    assert (event["status"], event["development_user"]) == ("ok", "dev")
-    again = [event async for event in agent.astream(given, config, context={"user_id": "ann"}, stream_mode="custom")]
-    assert not any("development_user" in event for event in again)

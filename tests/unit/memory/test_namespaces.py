@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import PENDING
-from react_mem.memory.model.namespaces import decode, encode, owner_namespace, scope_namespace
+from react_mem.memory.model.namespaces import decode, encode, owner_namespace
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
 
@@ -25,12 +23,6 @@ def test_two_owners_share_no_namespace(one: str, other: str) -> None:
         mine, theirs = ".".join(owner_namespace(one)), ".".join(owner_namespace(other))
         assert mine != theirs
         assert not theirs.startswith(f"{mine}.")
-
-
-def test_scopes_and_what_waits_lie_below_the_owner() -> None:
-    below = [scope_namespace("ann", scope) for scope in MemoryScope] + [PENDING.namespace("ann")]
-    assert len(set(below)) == len(below)
-    assert all(namespace[:2] == owner_namespace("ann") for namespace in below)
 
 
 def test_an_empty_owner_is_refused() -> None:

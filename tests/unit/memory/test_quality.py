@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tracemalloc
 import unicodedata
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.store.base import BaseStore, Item
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.cli import main
 from react_mem.integrations import audit_quality
-from react_mem.integrations.quality import QualityCheck, QualityReport, QualityTally
+from react_mem.integrations.quality import QualityCheck, QualityReport
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.records import Fact, Message
@@ -56,28 +54,16 @@ class TestAnyStore:
         ("one", "other"),
         [
             ("Tôi thích trà", "Tôi không thích trà"),
-            ("Tôi đã kết hôn", "Tôi chưa kết hôn"),
-            ("Tôi hút thuốc", "Tôi không còn hút thuốc"),
-            ("Tôi có 2 con mèo", "Tôi có 3 con mèo"),
             ("Tôi có hai con mèo", "Tôi có ba con mèo"),
             ("Ich esse Fleisch", "Ich esse kein Fleisch"),
-            ("Ich mag Tee", "Ich mag Tee nicht"),
-            ("Ich rauche", "Ich rauche nicht mehr"),
-            ("Ich habe einen Hund", "Ich habe keinen Hund"),
             ("Ich habe zwei Katzen", "Ich habe drei Katzen"),
             ("Como carne", "No como carne"),
             ("Tengo dos gatos", "Tengo tres gatos"),
             ("我住在上海", "我不住在上海"),
-            ("我有猫", "我没有猫"),
-            ("我抽烟", "我不再抽烟"),
             ("我有两只猫", "我有三只猫"),
             ("大阪に住んでいます", "大阪に住んでいません"),
-            ("りんごが好きです", "りんごが好きではありません"),
             ("猫が二匹います", "猫が三匹います"),
-            ("I eat meat", "I never eat meat"),
             ("She eats meat", "She doesn’t eat meat"),
-            ("I smoke", "I no longer smoke"),
-            ("I have two cats", "I have three cats"),
             ("I have one cat", "I have 2 cats"),
             ("I have two cats", "I have no cats"),
         ],
@@ -94,10 +80,8 @@ class TestAnyStore:
             ("I have 2 cats", "I have two cats"),
             ("I have three cats", "I don't have 2 cats"),
             ("I like tea", "I don't like coffee"),
-            ("Ann loves Bob", "Bob does not love Ann"),
             ("Tôi thích bò", "Tôi không thích bơ"),
             ("りんごが好きです", "みかんが好きではありません"),
-            ("我住在上海", "我不住在北京"),
         ],
     )
     async def test_another_matter_contradicts_nothing(self, one: str, other: str) -> None:
@@ -133,22 +117,14 @@ class TestAnyStore:
         "value",
         [
             {"text": "glpat-quaggaQUAGGA4711quag"},
-            {"text": "xoxb-4711-quagga-quagga"},
             {"text": "aws_secret_access_key = quagga/4711+quagga"},
-            {"text": "DB_PASSWORD=quagga"},
             {"text": "-----BEGIN RSA PRIVATE KEY-----\nquagga\n-----END RSA PRIVATE KEY-----"},
             {"password": "quagga"},
-            {"login": {"api_key": "0123456789abcdef0123456789abcdef"}},
-            {"clientSecret": "quagga quagga"},
             {"text": "My password for the bank is quagga4711"},
             {"text": "Mein Passwort ist quagga4711"},
-            {"text": "Mật khẩu của tôi là quagga4711"},
             {"text": unicodedata.normalize("NFD", "Mật khẩu wifi là quagga4711")},
             {"text": "Mi contraseña es quagga4711"},
-            {"text": "Contraseña: quagga"},
-            {"text": "密码：quagga4711"},
             {"text": "我的密码是quagga4711"},
-            {"text": "パスワード：quagga4711"},
             {"text": "パスワードは「quagga4711」です"},
         ],
     )
@@ -163,12 +139,9 @@ class TestAnyStore:
         "value",
         [
             {"text": "My password was changed on Monday"},
-            {"text": "Mein Passwort ist mir entfallen"},
             {"text": "Tôi quên mật khẩu, nó là tên con mèo"},
-            {"text": "我的密码是猫的名字"},
             {"text": "global-configuration-of-the-house"},
             {"password": "[hidden]"},
-            {"api_key": "********"},
             {"max_tokens": "plenty of them"},
         ],
     )
@@ -184,27 +157,6 @@ class TestAnyStore:
             report = await audit_quality(store, at=later, stale_after=timedelta(days=days))
             assert report.findings["stale"].count == count
         assert (report.findings["growth"].count, report.before) == (0, 2)
-
-    async def test_growth_and_size(self) -> None:
-        report = await audit_quality(await holding("tea", "coffee"))
-        assert (report.items, report.namespaces, report.findings["growth"].count) == (2, 1, 2)
-        assert report.bytes == len('{"text": "tea"}{"text": "coffee"}')
-        assert sum(report.by_month.values()) == 2
-
-    async def test_what_is_recalled_is_not_known(self) -> None:
-        found = (await audit_quality(await holding("tea"))).findings["never_recalled"]
-        assert (found.count, found.why != "") == (None, True)
-
-    async def test_only_what_is_below_a_namespace_is_looked_at(self) -> None:
-        store = await holding("tea")
-        await store.aput(BOB, "0", {"text": SECRET})
-        report = await audit_quality(store, ANN)
-        assert (report.items, report.findings["secrets"].count) == (1, 0)
-
-    async def test_more_than_is_allowed_fails(self) -> None:
-        report = await audit_quality(await holding("tea", "tea", "tea"))
-        assert report.failing({"duplicates": 2, "secrets": 0, "never_recalled": 0}) == []
-        assert report.failing({"duplicates": 1, "secrets": 0}) == ["duplicates"]
 
 
 class TestOurs:
@@ -239,77 +191,37 @@ class TestOurs:
         assert (never.count, report.findings["secrets"].count) == (7, 0)
 
 
-def items(count: int, chars: int) -> Iterator[Item]:
-    at = datetime.now(UTC)
-    for number in range(count):
-        yield Item(
-            value={"text": f"{number} tea " * (chars // 8)},
-            key=str(number),
-            namespace=ANN,
-            created_at=at,
-            updated_at=at,
-        )
-
-
-@pytest.mark.parametrize("count", [150])
-def test_what_is_kept_of_an_item_does_not_grow_with_its_text(count: int) -> None:
-    kept = []
-    for chars in (80, 80, 8_000):  # the first also loads what the checks stand on
-        tracemalloc.start()
-        tally = QualityTally(timedelta(days=1), datetime.now(UTC))
-        for item in items(count, chars):
-            tally.take([item])
-        kept.append(tracemalloc.get_traced_memory()[0])
-        tracemalloc.stop()
-        assert tally.report().items == count
-    assert kept[2] < 2 * kept[1]
-
-
-class TestCommand:
-    @pytest.fixture(autouse=True)
-    async def stored(
-        self, database_url: str, storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setenv("DATABASE_URL", database_url)
-        for key in "ab":
-            await storage.store.aput(("memory", "ann", "semantic"), key, {"text": SECRET})
-
-    async def test_the_report_is_json_where_it_is_asked_for(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert await asyncio.to_thread(main, ["audit", "quality", "--user", "ann", "--json"]) == 0
-        shown = capsys.readouterr()
-        data = json.loads(shown.out)
-        assert (data["findings"]["secrets"]["count"], data["failing"], shown.err) == (2, [], "")
-        assert await asyncio.to_thread(main, ["audit", "quality", "--user", "bob", "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["items"] == 0
-
-    @pytest.mark.parametrize(("limit", "code"), [("secrets", 1), ("secrets=2", 0), ("stale", 0)])
-    async def test_it_fails_on_what_it_is_told_to(
-        self, limit: str, code: int, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert await asyncio.to_thread(main, ["audit", "quality", "--fail-on", limit]) == code
-        shown = capsys.readouterr().out
-        assert "2 items in 1 namespaces" in shown
-        assert ("FAILS" in shown) == bool(code)
-        assert "quagga" not in shown
-
-    @pytest.mark.parametrize("limit", ["nothing", "secrets=x", "secrets="])
-    def test_a_check_that_does_not_exist_is_refused(self, limit: str, capsys: pytest.CaptureFixture[str]) -> None:
-        with pytest.raises(SystemExit):
-            main(["audit", "quality", "--fail-on", limit])
-        assert "give one of duplicates, contradictions" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("arguments", [["retention"], ["retention", "--dry-run"]])
-def test_retention_without_a_policy_is_json_where_it_is_asked_for(
-    arguments: list[str],
+async def test_the_command_shows_counts_and_places_and_fails_on_what_it_is_told_to(
     database_url: str,
+    storage: Storage,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_URL", database_url)
-    assert main([*arguments, "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
-    assert (data["dry_run"], data["agents"], data["users"], data["removed"]) == ("--dry-run" in arguments, [], 0, {})
+    for key in "ab":
+        await storage.store.aput(("memory", "ann", "semantic"), key, {"text": SECRET})
+
+    async def told(*arguments: str) -> tuple[int, str]:
+        code = await asyncio.to_thread(main, list(arguments))
+        return code, capsys.readouterr().out
+
+    code, shown = await told("audit", "quality", "--user", "ann", "--json")
+    data = json.loads(shown)
+    assert (code, data["findings"]["secrets"]["count"], data["failing"]) == (0, 2, [])
+    assert json.loads((await told("audit", "quality", "--user", "bob", "--json"))[1])["items"] == 0
+    for limit, fails in (("secrets", True), ("secrets=2", False)):
+        code, shown = await told("audit", "quality", "--fail-on", limit)
+        assert (code, "FAILS" in shown, "2 items in 1 namespaces" in shown) == (int(fails), fails, True)
+        assert "quagga" not in shown
+    # without a policy of an agent nothing is to be removed
+    code, shown = await told("retention", "--dry-run", "--json")
+    assert (code, json.loads(shown)["removed"]) == (0, {})
+
+
+@pytest.mark.parametrize("limit", ["nothing", "secrets=x"])
+def test_a_check_that_does_not_exist_is_refused(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["audit", "quality", "--fail-on", limit])
+    assert "give one of duplicates, contradictions" in capsys.readouterr().err

@@ -32,8 +32,3 @@ async def shown(store: BaseStore, *said: str) -> list[str]:
 
 async def test_a_fact_that_shares_words_is_shown_beside_hundreds_of_others(store: BaseStore) -> None:
     assert _SISTER in await shown(store, "Linh has moved to Vinh.")
-
-
-async def test_the_words_of_each_message_count(store: BaseStore) -> None:
-    long = " ".join(f"extraordinarily{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
-    assert _SISTER in await shown(store, long, "Linh has moved to Vinh.")

@@ -27,12 +27,10 @@ from react_mem.memory.model.records import (
     Fact,
     Message,
     Record,
-    Summary,
-    Wording,
     now,
     record_id,
 )
-from react_mem.memory.model.states import Conversation, StepExperience
+from react_mem.memory.model.states import Conversation
 from react_mem.memory.rights.retention import retain
 from react_mem.memory.store.owned import everything
 from react_mem.memory.work.items import Work, put_work
@@ -84,18 +82,6 @@ def episode(id_: str, days: float, *sources: str, session: str = "1", agent: str
     )
 
 
-def summary(id_: str, days: float, *sources: str) -> Summary:
-    return Summary(
-        id=id_, text=f"summary {id_}", created_at=ago(days), session_id="1", agent_id="a", source_ids=sources
-    )
-
-
-def step(id_: str, days: float) -> StepExperience:
-    return StepExperience(
-        id=id_, text="", tool="search", success=True, created_at=ago(days), session_id="1", agent_id="a"
-    )
-
-
 class Ann:
     """A user's memory, with the records that a test puts into it."""
 
@@ -126,66 +112,6 @@ async def ann(*records: Record) -> Ann:
     one = Ann(*records)
     await one.begin()
     return one
-
-
-async def test_what_is_too_old_goes_with_what_only_it_bore_out() -> None:
-    one = await ann(
-        message("old", 31),
-        message("new", 29),
-        fact("of-old", 31, "old"),
-        fact("of-both", 29, "old", "new"),
-        fact("of-new", 29, "new"),
-        episode("told-of-both", 29, "old", "new"),
-        summary("sums-up-both", 29, "old", "new"),
-        summary("sums-up-new", 29, "new"),
-        step("step", 80),
-    )
-    report = await one.run(dialog="30d", experience="90d")
-    left = await one.left()
-    assert sorted(left) == ["new", "of-both", "of-new", "step", "sums-up-new"]
-    assert left["of-both"]["source_ids"] == ["new"]
-    assert report.removed == {"message": 1, "fact": 1, "episode": 1, "summary": 1}
-    assert (await one.run(dialog="30d", experience="90d")).total == 0
-    assert (await one.run(dialog="30d", experience="80d")).total == 0
-    assert (await one.run(dialog="30d", experience="79d")).removed == {"experience": 1}
-
-
-async def test_a_scope_with_a_time_of_its_own_is_judged_by_that_alone() -> None:
-    one = await ann(
-        message("old", 31), fact("of-old", 31, "old"), episode("told", 31, "old"), fact("ancient", 800, "old")
-    )
-    await one.run(dialog="30d", semantic="2y", episodic="forever")
-    left = await one.left()
-    assert sorted(left) == ["of-old", "told"]
-    assert left["of-old"]["source_ids"] == left["told"]["source_ids"] == []
-
-
-async def test_a_fact_is_as_old_as_it_was_last_said_and_keeps_no_wording_of_what_is_gone() -> None:
-    said = Wording(text="as it was said", said_at=ago(40), source_ids=("old",))
-    one = await ann(message("old", 40), message("new", 1), fact("f", 1, "old", "new", wordings=(said,)))
-    await one.run(dialog="30d", semantic="30d")
-    left = await one.left()
-    assert sorted(left) == ["f", "new"]
-    assert left["f"]["wordings"] == [said.model_dump(mode="json")]
-    again = await ann(message("old", 40), message("new", 1), fact("f", 1, "old", "new", wordings=(said,)))
-    await again.run(dialog="30d")
-    assert (await again.left())["f"]["wordings"] == []
-
-
-async def test_a_fact_that_ended_is_not_believed_again_because_what_ended_it_is_gone() -> None:
-    ended = fact("was", 1, "new", current=False, superseded_by="is")
-    one = await ann(message("old", 40), message("new", 1), ended, fact("is", 40, "old"))
-    await one.run(dialog="30d")
-    left = await one.left()
-    assert sorted(left) == ["new", "was"]
-    assert left["was"]["current"] is False
-    assert left["was"]["superseded_by"] is None
-
-
-async def test_only_the_agent_whose_policy_it_is_loses_its_records() -> None:
-    one = await ann(message("mine", 31), message("theirs", 31, agent="b"), fact("b-of-a", 31, "mine", agent="b"))
-    await one.run(dialog="30d")
-    assert sorted(await one.left()) == ["theirs"]
 
 
 async def test_values_of_the_profile_go_with_what_said_them_or_by_their_own_age() -> None:
@@ -250,17 +176,6 @@ async def test_a_thread_that_a_crash_has_left_is_deleted_by_the_next_run(monkeyp
     assert not await one.has_thread("1")
 
 
-async def test_a_dry_run_counts_the_same_and_writes_nothing() -> None:
-    records = [message(f"m{n}", 28 + n, session=str(n % 3)) for n in range(9)] + [fact("f", 33, "m5")]
-    one = await ann(*records)
-    before = await one.left()
-    told = await one.run(dialog="30d", dry_run=True)
-    assert await one.left() == before
-    done = await one.run(dialog="30d", batch=2)
-    assert (told.removed, told.users) == (done.removed, done.users)
-    assert told.removed == {"message": 6, "fact": 1}
-
-
 async def test_what_was_said_or_used_longest_ago_goes_when_there_is_too_much() -> None:
     used = message("answer", 1, role="assistant", used=("f1",))
     facts = [fact(f"f{n}", 100 - n) for n in range(5)]
@@ -271,14 +186,6 @@ async def test_what_was_said_or_used_longest_ago_goes_when_there_is_too_much() -
     assert (await one.run(max_bytes=max(1000, size))).total >= 1
     assert "f4" not in await one.left()
     assert "answer" in await one.left()
-
-
-async def test_making_room_takes_nothing_from_another_scope() -> None:
-    one = await ann(message("m", 50), fact("f", 1, "m"), fact("g", 2))
-    await one.run(max_memories=2)
-    left = await one.left()
-    assert sorted(left) == ["f", "g"]
-    assert left["f"]["source_ids"] == []
 
 
 async def test_the_facade_applies_its_own_policy() -> None:
@@ -314,26 +221,13 @@ async def test_a_hold_keeps_a_conversation_with_its_facts_and_values() -> None:
     assert not await one.has_thread("kept")
 
 
-@pytest.mark.parametrize("age", ["30", 30, "0d", "30 days", "-1d", "1000001d", "9999y", "never", True])
+@pytest.mark.parametrize("age", ["30", 30, "0d", "9999y", True])
 def test_what_is_no_time_is_refused(age: object) -> None:
     with pytest.raises(ValueError, match="is no time: give hours, days"):
         RetentionSettings.model_validate({"dialog": age})
 
 
 # Whatever there is
-
-
-@pytest.mark.parametrize("batch", [1, 2])
-async def test_a_hold_on_one_of_two_sources_keeps_nothing_that_is_due_however_much_goes_at_once(batch: int) -> None:
-    one = await ann(
-        message("free", 31, "2"),
-        message("held", 11, "1"),
-        fact("of-both", 11, "free", "held", session="2"),
-        episode("of-that", 1, "of-both", session="2"),
-    )
-    await MemoryFacade(one.store).hold("ann", "case", "1")
-    await one.run(dialog="20d", semantic="10d", batch=batch)
-    assert sorted(await one.left()) == ["held"]
 
 
 _DAYS = st.integers(0, 60)
@@ -373,7 +267,7 @@ def references(value: Mapping[str, Any]) -> Iterator[str]:
     yield from (link.target for link in links_of(value))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     memories(),
     st.fixed_dictionaries(

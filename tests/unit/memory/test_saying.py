@@ -33,11 +33,6 @@ def test_a_message_keeps_its_other_clauses(what: str, text: str, left: str) -> N
     assert Sayings((what,)).without(text, by_user=True) == left
 
 
-def test_a_memory_that_is_kept_keeps_its_sentence() -> None:
-    sayings = Sayings(("I like tea",), kept=("I like green tea",))
-    assert sayings.without("I like green tea. I like tea.", by_user=True) == "I like green tea."
-
-
 def test_of_an_answer_goes_what_only_this_fact_has_words_for() -> None:
     sayings = Sayings(("I'm allergic to penicillin",), said=("My sister is allergic to nuts.",))
     answer = "Mind the penicillin. Nuts make your sister allergic."

@@ -74,24 +74,6 @@ def test_a_value_is_the_strongest_that_says_it_and_without_them_the_next(origins
     assert [entry.origin for entry in left.values()] == [one for one in origins if one is not Origin.USER][-1:]
 
 
-def test_a_field_that_is_cleared_keeps_what_it_held() -> None:
-    told = [("city", "Huế", 1, "m1"), ("name", "Lan", 1, "m1"), ("city", "", 2, "m2")]
-    profile = merged(told)
-    assert profile.text == "name: Lan"
-    assert [value.value for value in values_of(profile.fields["city"])] == ["Huế", ""]
-    assert merged([*told, ("city", "Vinh", 3, "m3")]).text == "city: Vinh; name: Lan"
-    # read late, it was said before the field was cleared
-    assert merged([("city", "", 2, "m2"), ("city", "Huế", 1, "m1")]).text == ""
-
-
-def test_nothing_that_was_said_is_lost() -> None:
-    profile = merged([("city", "Huế", 3, "m3"), ("city", "Hà Nội", 1, "m1"), ("city", "HUẾ", 2, "m2")])
-    assert said(profile)["city"] == [
-        ("Hà Nội", START + timedelta(days=1), frozenset({"m1"})),
-        ("Huế", START + timedelta(days=3), frozenset({"m2", "m3"})),
-    ]
-
-
 class Person(BaseModel):
     """What an author might write."""
 

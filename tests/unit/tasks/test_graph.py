@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from typing import Any
 
@@ -12,13 +11,11 @@ from hypothesis import strategies as st
 
 from react_mem.errors import InvalidOutput
 from react_mem.memory.context import count_tokens
-from react_mem.memory.llm.calls import Asker
-from react_mem.memory.reflect.tasks.planning import observed, parse, plan_of
+from react_mem.memory.reflect.tasks.planning import observed, parse
 from react_mem.memory.reflect.tasks.task_store import MAX_STEPS, Step, TaskGraph, asks_to_go_on, meant, merge, woven
 from react_mem.memory.reflect.tasks.turn_tasks import context_of
-from tests.support.scripted_model import ScriptedModel
 
-FEW = settings(deadline=None, max_examples=60)
+FEW = settings(deadline=None, max_examples=30)
 
 _ids = st.sampled_from([str(number) for number in range(1, 9)])
 _rows = st.lists(
@@ -35,7 +32,7 @@ _rows = st.lists(
 _anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["id", "description"]), inner),
-    max_leaves=10,
+    max_leaves=6,
 )
 
 
@@ -91,15 +88,6 @@ def test_merging_is_idempotent_and_undoes_nothing(
 
 
 @FEW
-@given(_rows.filter(bool), st.sampled_from(["pending", "running", "failed", "skipped"]))
-def test_what_is_done_stays_done(rows: list[dict[str, Any]], status: Any) -> None:
-    task = graph(rows)
-    for step in task.steps:
-        before = task.marked(step.id, "done")
-        assert before.marked(step.id, status, "no") == before
-
-
-@FEW
 @given(_rows.filter(bool), st.integers(20, 400), st.none() | _ids)
 def test_the_context_stays_within_its_budget(rows: list[dict[str, Any]], budget: int, current: str | None) -> None:
     task = graph(rows)
@@ -108,77 +96,11 @@ def test_the_context_stays_within_its_budget(rows: list[dict[str, Any]], budget:
     assert bool(text) is not task.is_over
 
 
-@FEW
-@given(_rows.filter(bool))
-def test_a_graph_survives_its_checkpoint(rows: list[dict[str, Any]]) -> None:
-    task = graph(rows)
-    assert TaskGraph.from_json(json.loads(json.dumps(task.to_json()))) == task
-
-
-def test_what_cannot_be_is_left_out_and_named() -> None:
-    plan = parse(
-        {
-            "goal": "trip",
-            "steps": [
-                {"id": "1", "description": "find a flight", "depends_on": ["2", "9", "1"], "tool": "fly"},
-                {"id": "2", "description": "book it", "depends_on": ["find a flight"], "tool": "book"},
-                {"id": "2", "description": "pack", "depends_on": []},
-                {"id": "4", "description": "Find a flight.", "depends_on": []},
-                {"id": "5", "description": " "},
-            ],
-        },
-        tools=("book",),
-    )
-    assert [(s.id, s.depends_on, s.tool) for s in plan.graph.steps] == [
-        ("1", ("2",), ""),
-        ("2", (), "book"),
-        ("3", (), ""),
-    ]
-    assert list(plan.repairs) == [
-        "step 1 names a tool that there is not",
-        "two steps are called 2",
-        "step 4 says what step 1 says",
-        "a step that says nothing",
-        "step 1 depends on 9, which there is not",
-        "step 1 depends on itself",
-        "steps 2 and 1 depend on each other",
-    ]
-
-
-@pytest.mark.parametrize("answer", ["I cannot", "{", '{"steps": 3}', "[]", '{"steps": ["a"]}', '{"plan": []}'])
-async def test_what_is_no_plan_is_refused(answer: str) -> None:
-    planner = Asker([ScriptedModel(script=[answer])], 5, purpose="planning")
-    with pytest.raises(InvalidOutput):
-        await planner.ask(plan_of({}, (), "Plan a trip", None))
-
-
-def test_a_model_that_numbers_anew_does_not_rewrite_what_is_done() -> None:
-    old = planned(("1", "find a flight", []), ("2", "book it", ["1"])).marked("1", "done")
-    merged = merge(old, planned(("1", "rent a car", []), ("2", "book the flight", ["1"])))
-    assert [(s.id, s.description, s.status, s.depends_on) for s in merged.steps] == [
-        ("1", "find a flight", "done", ()),
-        ("2", "book the flight", "pending", ("3",)),
-        ("3", "rent a car", "pending", ()),
-    ]
-
-
 def test_a_failed_step_can_be_tried_again_and_holds_up_what_needs_it() -> None:
     task = planned(("1", "find", []), ("2", "book", ["1"]), ("3", "pack", [])).marked("1", "failed", "no network")
     assert [step.id for step in task.frontier()] == ["1", "3"]
     assert context_of(task).splitlines()[1] == "1. [failed] find (failed: no network)"
     assert [step.id for step in task.marked("1", "done").frontier()] == ["2", "3"]
-
-
-def test_the_context_is_the_frontier_and_what_it_rests_on() -> None:
-    task = planned(("1", "a1", []), ("2", "b2", []), ("3", "c3", ["1"]), ("4", "d4", ["3"]), ("5", "e5", ["4"]))
-    task = task.marked("1", "done").marked("2", "done")
-    assert context_of(task).splitlines() == [
-        "Goal: goal",
-        "1. [done] a1",
-        "3. [now] c3 (after 1)",
-        "(3 more, done already or to come later)",
-    ]
-    assert context_of(task.marked("3", "done").marked("4", "done").marked("5", "done")) == ""
 
 
 def test_a_description_cannot_leave_its_line_nor_its_block() -> None:
@@ -205,16 +127,11 @@ def test_a_call_does_the_step_that_it_speaks_of() -> None:
     ("request_", "goes_on"),
     [
         ("Let's continue where we left off", True),
-        ("please resume", True),
-        ("Pick it up where we stopped yesterday", True),
-        ("tiep tuc cong viec lan truoc", True),
         ("Hôm qua mình dừng lại ở đâu nhỉ, làm tiếp nhé", True),
         ("请继续上次的任务", True),
         ("昨日の仕事の続きをお願いします", True),
         ("My knee continues to hurt", False),
         ("continue with the report", False),
-        ("I stopped smoking", False),
-        ("What should I cook?", False),
         ("Tôi không muốn ăn tiếp", False),
     ],
 )
