@@ -8,24 +8,17 @@ from react_mem.memory.language import FILES, settles
 
 SETTLED = {
     "en": [
-        "We decided on the blue tiles for the bathroom.",
         "Alright, let’s go with the second offer.",
-        "The migration is done.",
         "That settles it, thanks for your help!",
-        "We have signed the lease this morning.",
     ],
     "vi": [
-        "Chúng tôi đã quyết định thuê căn hộ ở Cầu Giấy.",
         "Chốt phương án hai nhé.",
-        "Thống nhất vậy nhé, tuần sau bắt đầu.",
         "Báo cáo quý xong rồi, gửi cho sếp luôn.",
     ],
     "zh": ["我们决定用第二个方案。", "就这么定了。", "合同已经签好了。"],
     "ja": ["二番目の案に決めました。", "では、青いタイルでいきましょう。", "移行が完了しました。"],
     "de": [
-        "Wir haben uns für das zweite Angebot entschieden.",
         "Damit ist es beschlossen.",
-        "Wir sind endlich fertig.",
     ],
     "es": ["Hemos decidido alquilar el piso.", "Nos quedamos con la segunda oferta.", "Trato hecho, gracias."],
 }
@@ -35,15 +28,11 @@ OPEN = {
         "What did we decide about the tiles?",
         "We haven't decided yet.",
         "If we go with the second offer, what does it cost?",
-        "Tell me when it is done.",
         "Which decision would you take?",
-        "I am painting the hall this week.",
     ],
     "vi": [
-        "Chúng ta đã quyết định gì về căn hộ?",
         "Tôi chưa chốt được.",
         "Nếu chốt phương án hai thì tốn bao nhiêu?",
-        "Tôi đang sơn hành lang.",
     ],
     "zh": ["我们决定用什么方案？", "还没决定。", "我在刷墙。"],
     "ja": ["どの案に決めましたか？", "まだ決めていません。", "廊下を塗っています。"],
