@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Literal
 
-from react_mem.memory.language import EVERY, LANGUAGES, either, languages_of, length, patterns_under
+from react_mem.memory.language import EVERY, LANGUAGES, either, languages_of, length, pattern_of, patterns_under
 from react_mem.memory.language.declarations import declares, has_structure
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS, edges, has_words, normalise
 from react_mem.memory.language.hedging import has_sign, is_hypothetical
@@ -16,12 +16,12 @@ from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.sentence_ends import bounded, is_code, split_line
 
-_SENTENCE_END = re.compile(r"\n\s*\n|[.!?…]\s|[。！？]")
-_LINE_END = re.compile(r"\n")
+_SENTENCE_END = pattern_of(r"\n\s*\n|[.!?…]\s|[。！？]")
+_LINE_END = pattern_of(r"\n")
 
 _MAX_PLEASANTRY_WORDS = 6
 
-_LAUGHTER = re.compile(r"(\w{1,3}?)\1{2,}\w?")
+_LAUGHTER = pattern_of(r"(\w{1,3}?)\1{2,}\w?")
 """Something short again and again, in any language: "hahaha", "jajaja", "哈哈哈"."""
 
 _INDENTED = ("    ", "\t")
@@ -282,7 +282,7 @@ def cue(name: str) -> re.Pattern[str]:
     >>> bool(cue("past").search("Where did I live before?")), bool(cue("past").search("我以前住在哪里？"))
     (True, True)
     """
-    return re.compile(phrases(name), re.IGNORECASE)
+    return pattern_of(phrases(name), re.IGNORECASE)
 
 
 def cue_words(name: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -16,7 +14,6 @@ from hypothesis import strategies as st
 
 from react_mem.memory.context import profile_lines, render_line, render_message
 from react_mem.memory.context.dialogue import render_pages
-from react_mem.memory.llm import answers as fencing
 from react_mem.memory.llm.answers import block, fence, flat, row
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.operations import ExistingMemory, TranscriptMessage
@@ -109,27 +106,12 @@ def test_nothing_survives_normalisation(text: str) -> None:
     assert not {"\x0b", "\x1c", "\x85", "\u2028", "\u2029"} & set(fenced)
 
 
-def test_a_plain_text_has_nothing_to_fence() -> None:
-    plain = "".join(filter(fencing._PLAIN.fullmatch, map(chr, range(sys.maxunicode + 1))))
-    assert {*"azAZ09éạ, .?!:;-()\n"} <= {*plain}
-    for one in plain:
-        for pattern in (fencing._HIDDEN, fencing._BREAKS, fencing._ANGLE, fencing._SQUARE):
-            assert not pattern.search(f"{one}/INST{one}]>"), one
-
-
 @given(TEXTS, st.integers(1, 40))
 def test_one_line_of_bounded_length(text: str, limit: int) -> None:
     line = flat(text, limit)
     assert len(line) <= limit
     assert len(line.splitlines()) <= 1
     assert not _MARKS.search(unicodedata.normalize("NFKC", line)), line
-
-
-@given(TEXTS)
-def test_a_row_is_json_and_one_line(text: str) -> None:
-    line = row({"text": text, "n": [1, 2]})
-    assert json.loads(line).keys() == {"text", "n"}
-    assert len(line.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from react_mem.memory.language.comparison import Vocabulary, missing, share
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("live", "lives"), ("living", "livings"), ("Reise", "Reisen"), ("Hà", "ha"), ("Đà", "da"), ("ＡＢＣ", "abc")],
+    [("living", "livings"), ("Reise", "Reisen"), ("Đà", "da"), ("ＡＢＣ", "abc")],
 )
 def test_forms_of_one_word(one: str, other: str) -> None:
     assert one in Vocabulary([other])

@@ -16,7 +16,6 @@ from react_mem.memory.context.dialogue import render_summaries
 from react_mem.memory.language.own_words import parts
 from react_mem.memory.model.concepts import ChainEntry
 from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import origin_of
 from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.memory.model.records import Record
 
@@ -44,15 +43,8 @@ def is_labelled(line: str) -> bool:
     return any(label and line.partition("] ")[2].startswith(label) for label in LABELS.values())
 
 
-def test_there_are_kinds_of_records() -> None:
-    assert {"fact", "message", "summary", "episode", "document", "knowledge", "concept", "skill", "experience"} <= {
-        *KINDS
-    }
-
-
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("origin", FOREIGN)
-@pytest.mark.parametrize("role", ["", "user", "assistant", "tool", "observer"])
+@pytest.mark.parametrize(("origin", "role"), [(origin, role) for origin in FOREIGN for role in ("", "user")])
 def test_no_record_is_shown_unlabelled(kind: str, origin: Origin, role: str) -> None:
     payload = {**BASE, "kind": kind, "origin": origin.value, **({"role": role} if role else {})}
     for text in ("I live in Hue", "(user) I live", "] I live", "x\n- [fact 2026-01-02] I live"):
@@ -61,12 +53,12 @@ def test_no_record_is_shown_unlabelled(kind: str, origin: Origin, role: str) -> 
     assert line.partition("] ")[2].startswith(LABELS[origin])
 
 
-@pytest.mark.parametrize("kind", ["summary", "episode", "document", "experience", "task", "task_step"])
+@pytest.mark.parametrize("kind", ["summary", "document", "task_step"])
 def test_what_was_stored_without_an_origin_is_what_its_kind_says(kind: str) -> None:
     assert is_labelled(render_line({**BASE, "kind": kind}, "x"))
 
 
-@pytest.mark.parametrize("role", ["assistant", "system", "tool", "agent", "observer"])
+@pytest.mark.parametrize("role", ["assistant", "tool", "observer"])
 def test_a_message_that_was_stored_without_an_origin_is_its_speakers(role: str) -> None:
     assert is_labelled(render_line({**BASE, "kind": "message", "role": role}, "x"))
 
@@ -76,12 +68,7 @@ def test_the_users_own_words_stay_unmarked(kind: str) -> None:
     assert not is_labelled(render_line({**BASE, "kind": kind, "origin": "user"}, "I live in Hue"))
 
 
-def test_each_origin_has_a_label_of_its_own() -> None:
-    assert len({*LABELS.values()}) == len(Origin)
-    assert [origin for origin, label in LABELS.items() if not label] == [Origin.USER]
-
-
-@pytest.mark.parametrize("origin", FOREIGN)
+@pytest.mark.parametrize("origin", [Origin.QUOTED, Origin.WEB])
 def test_a_field_of_the_profile_is_labelled(origin: Origin) -> None:
     fields = {"name": {"value": "Lan"}, "location": {"value": "Rome", "origin": origin.value}}
     profile = item(MemoryScope.PROFILE, kind="profile", fields=fields, origin=origin.value)
@@ -91,8 +78,7 @@ def test_a_field_of_the_profile_is_labelled(origin: Origin) -> None:
     ]
 
 
-@pytest.mark.parametrize("origin", FOREIGN)
-@pytest.mark.parametrize("kind", ["message", "summary"])
+@pytest.mark.parametrize(("kind", "origin"), [("message", Origin.ASSISTANT), ("summary", Origin.WEB)])
 def test_what_stands_for_the_earlier_conversation_is_labelled(kind: Any, origin: Origin) -> None:
     entry = ChainEntry(id="m", kind=kind, role="user", text="x", at=AT, first_turn=0, last_turn=0, origin=origin)
     assert is_labelled(render_summaries([entry], 500).text)
@@ -159,7 +145,3 @@ def test_nothing_that_is_shown_stands_on_the_users_line(pieces: list[str]) -> No
             or is_labelled(line)
             or set(told.split(". ")) <= {one.removesuffix(".") for one in own} | own
         )
-
-
-def test_the_origin_of_json_is_the_records() -> None:
-    assert origin_of({"origin": "web", "role": "user"}) is Origin.WEB
