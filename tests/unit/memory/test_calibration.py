@@ -119,10 +119,6 @@ def test_a_higher_cosine_is_no_lower_similarity(scale: Calibration, one: float, 
     assert 0 <= scale.similarity(low) <= scale.similarity(high) <= 1
 
 
-def test_a_vector_without_direction_is_similar_to_nothing() -> None:
-    assert KNOWN[LOCAL_MODEL].similarity(math.nan) == 0
-
-
 @pytest.mark.parametrize(
     ("points", "says"),
     [
@@ -195,11 +191,3 @@ async def test_what_is_known_of_the_local_model_is_what_is_measured() -> None:
     # Other processors round otherwise.
     assert [cosine for cosine, _ in known.points] == pytest.approx([cosine for cosine, _ in measured.points], abs=0.003)
     assert known.separation == pytest.approx(measured.separation, abs=0.02)
-
-
-def test_the_local_model_loses_few_answers_at_the_default_threshold() -> None:
-    scale, embeddings = KNOWN[LOCAL_MODEL], LocalEmbeddings()
-    english = cosines(embeddings, HELD_OUT["en"])
-    assert share_from(0.7, scale, english[0]) >= 0.85
-    assert share_from(0.7, scale, english[1]) <= 0.55
-    assert share_from(0.7, scale, cosines(embeddings, HELD_OUT["vi"])[0]) >= 0.85

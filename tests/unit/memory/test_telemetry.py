@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 import logging
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
-from langgraph.errors import GraphInterrupt
 
 from react_mem.memory import telemetry
 from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Choice, Label, Name
@@ -59,12 +56,6 @@ class TestWhatIsRecorded:
         assert heard.total("web_page.duration", error_type="ValueError") == 1
         assert not heard.spans[0].status.is_ok
         assert "4111-1111" not in heard.everything()
-
-    def test_to_wait_for_a_human_is_no_error(self, heard: Heard) -> None:
-        with pytest.raises(GraphInterrupt), telemetry.span("tool", tool="pay"):
-            raise GraphInterrupt(())
-        assert heard.points("errors") == {}
-        assert heard.total("tool.duration", tool="pay") == 1
 
 
 class TestWhatIsDropped:
@@ -130,18 +121,6 @@ class TestTheCatalogue:
         assert len(calls) > 20
         assert [problem for call in calls for problem in _problems(*call)] == []
 
-    def test_a_call_that_is_not_would_be_found(self) -> None:
-        wrong = """
-telemetry.count("turn")
-telemetry.count("degradations", part="nothing")
-telemetry.count("degradations", user="ann")
-telemetry.count("degradations", part=f"{text}")
-telemetry.span("read", **labels)
-telemetry.span("reading")
-telemetry.model_call("answering", model)
-"""
-        assert [len(_problems("wrong", call)) for call in _calls_in(wrong)] == [1] * 7
-
 
 _CHECKED = {"count", "record", "span", "observe", "model_call"}
 
@@ -149,7 +128,8 @@ _CHECKED = {"count", "record", "span", "observe", "model_call"}
 def _calls() -> Iterator[tuple[str, ast.Call]]:
     for package in ("agents", "graphs", "memory", "tools", "integrations"):
         for path in (ROOT / package).rglob("*.py"):
-            for call in _calls_in(path.read_text()):
+            # only where it is called: to parse a file takes its time
+            for call in _calls_in(text) if "telemetry." in (text := path.read_text()) else ():
                 yield f"{path.relative_to(ROOT)}:{call.lineno}", call
 
 
@@ -188,23 +168,3 @@ def _fits(label: Label, value: ast.expr) -> bool:
     if isinstance(value, ast.Constant):
         return label.admit(value.value) == value.value if isinstance(label, Choice) else isinstance(value.value, str)
     return not isinstance(value, ast.JoinedStr | ast.BinOp)
-
-
-def test_it_costs_next_to_nothing_while_nobody_listens() -> None:
-    # in a process of its own: in this one, somebody may
-    code = """
-import timeit
-from react_mem.memory import telemetry
-
-def measured():
-    with telemetry.span("tool", tool="weather"):
-        pass
-
-for call in (lambda: telemetry.count("degradations", part="vector"), measured):
-    print(min(timeit.repeat(call, number=500, repeat=20)) / 500)
-"""
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    count, span = map(float, done.stdout.split())
-    # measured: 0.6 and 1.8 microseconds
-    assert count < 10e-6
-    assert span < 20e-6

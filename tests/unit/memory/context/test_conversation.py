@@ -58,11 +58,6 @@ def test_what_the_caller_instructs_stays_however_long_the_thread() -> None:
     assert [m.text for m in shown(messages, 1, 10_000)] == ["Answer in French.", "and now?"]
 
 
-def test_what_has_no_room_whole_is_shown_without_the_steps() -> None:
-    messages = thread((3, 400), (3, 400))
-    assert [m.id for m in shown(messages, 20, 250)] == ["q0", "a0", "q1", "a1", "now"]
-
-
 sizes = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2_000)), max_size=12)
 
 
