@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from react_mem.memory.language.statements import is_request as is_request
     from react_mem.memory.language.statements import listed as listed
     from react_mem.memory.language.statements import sentences as sentences
-    from react_mem.memory.language.statements import settles as settles
     from react_mem.memory.language.statements import speaks_of_self as speaks_of_self
     from react_mem.memory.language.statements import statements_in as statements_in
     from react_mem.memory.language.statements import to_forget as to_forget

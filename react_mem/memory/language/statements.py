@@ -296,29 +296,13 @@ def listed(topic: Literal["web", "fields"], name: str) -> list[str]:
     return [entry for one in found for entry in ([one] if isinstance(one, str) else one)]
 
 
-# Cues of a whole message: a decision, a question about a whole conversation, a question about the past.
+# Cues of a whole message: a question about a whole conversation, a question about the past.
 
-_DECISION_CHARS = 4_000  # characters read: a decision is a short message or the beginning of a long one
 _MOST_CHARS = 600  # a longer text brings its own context
 _MAX_QUESTION = 2_000
 
-_SETTLES, _WHOLE = patterns_under("settles"), patterns_under("whole")
+_WHOLE = patterns_under("whole")
 _LENGTH, _OF_A_THING, _PAST = cue("no_past"), cue("past_of_a_thing"), cue("past")
-
-
-def settles(text: str) -> bool:
-    """Return true for a message that closes or decides something; quotations and questions decide nothing.
-
-    >>> settles("OK, let's go with PostgreSQL."), settles("Chốt phương án hai nhé."), settles("Have we decided yet?")
-    (True, True, False)
-    """
-    said = _plain_own_words(text[:_DECISION_CHARS])
-    return any(
-        one["says"].search(sentence) and not one["open"].search(sentence)
-        for sentence in sentences(said)
-        if not is_question(sentence)
-        for one in _SETTLES
-    )
 
 
 def asks_whole(text: str) -> bool:
