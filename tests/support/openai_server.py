@@ -53,12 +53,7 @@ class _Rule:
 
 
 class OpenAIServer:
-    """The scripted server: a context manager on 127.0.0.1.
-
-    Args:
-        port: The port; 0 takes a free one.
-        dimensions: The length of an embedding when the request names none.
-    """
+    """The scripted server: a context manager on 127.0.0.1."""
 
     def __init__(self, *, port: int = 0, dimensions: int = 256) -> None:
         self.dimensions = dimensions
@@ -77,13 +72,7 @@ class OpenAIServer:
         return f"http://127.0.0.1:{self._http.server_port}/v1"
 
     def add(self, *replies: ReplySource, when: Matcher | None = None, repeat: bool = False) -> None:
-        """Add a rule.
-
-        Args:
-            replies: The answers, in order; a function is given the request.
-            when: Which requests it answers; any chat request by default.
-            repeat: Give the last reply for ever, rather than once.
-        """
+        """Add a rule."""
         with self._changed:
             self._rules.append(_Rule(when or Match(), deque(replies), repeat))
 
@@ -93,21 +82,13 @@ class OpenAIServer:
             return [request for request in self.requests if request.path == CHAT]
 
     def wait_for(self, count: int, timeout: float = 10) -> None:
-        """Wait until so many requests have arrived.
-
-        Raises:
-            TimeoutError: If they do not arrive in time.
-        """
+        """Wait until so many requests have arrived."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.requests) >= count, timeout):
                 raise TimeoutError(f"{len(self.requests)} of {count} requests arrived in {timeout} s")
 
     def check(self) -> None:
-        """Fail if a request matched no rule.
-
-        Raises:
-            AssertionError: That names the first such request.
-        """
+        """Fail if a request matched no rule."""
         if self.unmatched:
             first = self.unmatched[0]
             raise AssertionError(f"{len(self.unmatched)} request(s) matched no rule of the script; {_describe(first)}")

@@ -42,15 +42,7 @@ def score(texts: IndexedTexts, op: RecallOp, vector: Sequence[float] | None) -> 
 
 @dataclass
 class Compared:
-    """Answers that were compared.
-
-    Args:
-        same: How many were the same.
-        open: How many differed where texts tie at an arm's cut.
-        hits: How many hits those that were the same had.
-        furthest: How far two scores of one text lay from each other.
-        different: What differed otherwise.
-    """
+    """Answers that were compared."""
 
     same: int = 0
     open: int = 0
@@ -114,16 +106,7 @@ def difference(
 async def compare(
     sql: SqlRecall, rows: Sequence[IndexedRow], dims: int, ops: Sequence[RecallOp], seed: int, compared: Compared
 ) -> None:
-    """Ask the same of both.
-
-    Args:
-        sql: The function, whose tables are made anew.
-        rows: What is there.
-        dims: The length of the vectors.
-        ops: What is asked, by vectors at random.
-        seed: Decides them.
-        compared: Takes what comes of it.
-    """
+    """Ask the same of both."""
     random_ = seeded(seed)
     texts = IndexedTexts.of(await sql.write(rows, dims))
     known = [row.vector for row in rows if row.vector is not None]

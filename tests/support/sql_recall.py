@@ -70,19 +70,7 @@ _HALVES = "SELECT key, field_name, half::vector::text AS half FROM store_vectors
 
 @dataclass(frozen=True)
 class IndexedRow:
-    """A row of the index.
-
-    Args:
-        key: Its item's key.
-        field_name: Which of the item's texts it is.
-        value: Its item's value.
-        terms: Its words and marks; None if they have not been read.
-        vector: Its vector.
-        length: How many words it has.
-        place: Where it stands.
-        said_at: When it was said.
-        expired: Whether its item has.
-    """
+    """A row of the index."""
 
     key: str
     field_name: str
@@ -96,11 +84,7 @@ class IndexedRow:
 
 
 class SqlRecall:
-    """Recalls by the function of the database, over tables of its own.
-
-    Args:
-        conn: A connection that nobody else uses.
-    """
+    """Recalls by the function of the database, over tables of its own."""
 
     def __init__(self, conn: AsyncConnection[Any]) -> None:
         self._conn = conn
@@ -138,13 +122,7 @@ class SqlRecall:
 def columns(
     rows: Sequence[IndexedRow], dims: int, halves: Mapping[tuple[str, str], Sequence[float]] | None = None
 ) -> TextColumns:
-    """Return rows as an index takes them.
-
-    Args:
-        rows: The rows.
-        dims: The length of the vectors.
-        halves: The vectors as a database has them; else they are rounded here.
-    """
+    """Return rows as an index takes them."""
     vectors = np.zeros((len(rows), dims), dtype=np.float32)
     embedded = np.array([row.vector is not None for row in rows], dtype=bool)
     for number, row in enumerate(rows):

@@ -26,11 +26,7 @@ async def when_told() -> None:
 async def take(
     url: str, limit: int, wanted: int, *, sealed: bool, begin: Callable[[], Awaitable[None]] = at_once
 ) -> int:
-    """Return how many of the messages that are wanted at once are within the quota.
-
-    Raises:
-        Exception: Whatever fails otherwise than by the quota.
-    """
+    """Return how many of the messages that are wanted at once are within the quota."""
     async with open_memory_store(url, word_model(), sealed=sealed) as store:
         await begin()
         quotas = QuotaSettings(messages_a_day=limit)

@@ -131,13 +131,7 @@ def stock_store(url: str, model: EmbeddingModel) -> Any:
 
 
 class Writers:
-    """Writers that go on meanwhile: the version before, and LangGraph's own store.
-
-    Args:
-        url: The database.
-        model: Its embedding model.
-        owners: How many owners there are.
-    """
+    """Writers that go on meanwhile: the version before, and LangGraph's own store."""
 
     def __init__(self, url: str, model: EmbeddingModel, owners: int) -> None:
         self._url = url
