@@ -96,7 +96,6 @@ def _piece(text: str) -> dict[str, Any]:
 
 FAILURES = {
     "500": (Reply(status=500), "server", ""),
-    "a page instead of an answer": (Reply(raw=b"<html>please log in</html>"), "server", ""),
     "401": (Reply(status=401, error=f"Incorrect API key provided: {KEY}"), "key", ""),
     "too long for its window": (
         Reply(status=400, error={"error": {"message": "too long", "code": "context_length_exceeded"}}),

@@ -91,14 +91,6 @@ async def test_a_question_is_answered_with_the_best_sentence(question: str, quot
     assert await answer(question) == quote
 
 
-async def test_of_two_values_the_later_holds_whatever_search_ranked() -> None:
-    memories = ("- [message 2026-11-21, user] I live in Da Nang now.", "- [message 2026-11-18, user] I live in Hue.")
-    assert "Da Nang" in await answer("Where do I live?", memories=memories)
-    assert "Da Nang" in await answer("Where do I live?", memories=memories[::-1])
-    now = [HumanMessage("I live in Saigon."), AIMessage("Noted: “I live in Saigon.”")]
-    assert "Saigon" in (await ask("Where do I live?", memories=memories, earlier=now)).text
-
-
 async def test_without_a_shared_word_search_is_trusted_about_the_user_only() -> None:
     memories = ("- [fact 2026-11-20] Tôi thích màu xanh", "- [fact 2026-11-19] User is allergic to peanuts")
     closest = "The closest I remember (2026-11-19): “User is allergic to peanuts”"
@@ -107,12 +99,6 @@ async def test_without_a_shared_word_search_is_trusted_about_the_user_only() -> 
     assert await answer("What is the capital of France?", memories=memories) == unknown
     assistant = ("- [message 2026-11-19, assistant] Bananas are yellow.", "- [episode 2026-11-19] A plan was made")
     assert await answer("What should I never eat?", memories=assistant) == unknown
-
-
-async def test_small_talk_is_not_answered_with_a_memory() -> None:
-    for text in ("How are you?", "Who are you?", "hi", "thanks!", "👍"):
-        assert (await answer(text)).startswith("I only quote what you have told me.")
-    assert (await answer("Bạn là ai?")).startswith("Tôi chỉ trích lại")
 
 
 async def test_questions_and_its_own_answers_are_never_quoted() -> None:

@@ -33,11 +33,6 @@ def test_every_character_but_white_space_is_in_one_clause_and_in_order(text: str
     assert black("".join(clause.text for clause in clauses)) == black(text)
     assert all(clause.text.strip() == clause.text != "" for clause in clauses)
     assert all(clause.text in unwrapped(text) for clause in clauses)
-
-
-@given(TEXTS)
-def test_no_clause_is_longer_than_its_bound_and_sentences_are_counted_up(text: str) -> None:
-    clauses = cut(text)
     assert max((len(clause.text) for clause in clauses), default=0) <= MAX_CLAUSE
     numbers = [clause.sentence for clause in clauses]
     assert numbers == sorted(numbers)

@@ -158,7 +158,6 @@ DOORS: dict[str, Callable[[str], str]] = {
         render_pages([WebPage(title=text, url=text, text=text, fetched_at=NOW, engine=text)], 10_000).text
     ),
     "a summary's source": lambda text: rendered("conversation", [Source(text, NOW, "user")]),
-    "a transcript": lambda text: brief([TranscriptMessage("a", "user", text)], []).transcript,
     "a known memory": lambda text: brief([TranscriptMessage("a", "user", "hi")], [ExistingMemory("x", text)]).memories,
     "a row": lambda text: block("rows", [row({"text": text})]),
 }

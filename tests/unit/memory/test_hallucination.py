@@ -23,6 +23,12 @@ from react_mem.memory.language.hallucination import Told
         ("Tôi sống ở Huế", "Người dùng sống ở Đà Lạt", ["Đà", "Lạt"]),
         ("Vivo en Lima con mi familia desde hace muchos años y trabajo allí.", "El usuario vive en Cusco", ["Cusco"]),
         ("Budget 50", "A budget of 5", ["5"]),
+        # few words are forms of one name
+        (
+            "I live in Hanoi and I am learning Japanese with my friend.",
+            "The user has a friend in Hanover, Japan.",
+            ["Hanover"],
+        ),
         # every German noun has a capital
         (
             "Ich möchte mit dem Zug im Mai eine Reise nach Wien machen und dort ein Museum sehen.",

@@ -104,14 +104,6 @@ def test_what_is_said_stays(text: str) -> None:
     assert own_words_in(text) == text
 
 
-@given(st.text(max_size=300), st.sampled_from(SHOWN), st.text(alphabet=st.characters(codec="ascii"), max_size=50))
-def test_nothing_is_added(before: str, shown: str, after: str) -> None:
-    text = f"{before}\n{shown}\n{after}"
-    left = iter(text)
-    # what is left is in the text, in its order, but for the line breaks
-    assert all(char in left for char in own_words_in(text) if char != "\n")
-
-
 MARKS = ["\n", "\r\n", "\r", " ", "`", "```", "~~~", ">", '"', "“", "”", "„", "«", "<p>", "---"]
 PIECES = [*SHOWN, *CLOSED, *MARKS, "I keep bees."]
 

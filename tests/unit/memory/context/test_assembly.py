@@ -108,14 +108,6 @@ def test_with_nothing_found_it_is_what_react_would_send() -> None:
     assert prompt(*context(messages)) == [SystemMessage("You help."), *messages]
 
 
-def test_summaries_stand_for_what_is_before_the_words() -> None:
-    frame, assembled = context(thread(30), chain((0, 9), (10, 49), (50, 54), (56, 58)), dialog_turns=4)
-    system, first, *_ = prompt(frame, assembled)
-    # three earlier turns are shown: places 54 and on
-    assert first.id == "q27"
-    assert [f"summary of {n}" in system.text for n in (0, 10, 50, 56)] == [True, True, True, False]
-
-
 def test_a_summary_of_another_conversation_is_never_shown() -> None:
     frame, assembled = context(thread(30), chain((0, 9), session_id="other"), dialog_turns=2)
     assert "summary of" not in prompt(frame, assembled)[0].text
@@ -130,13 +122,6 @@ def test_a_memory_that_the_prompt_shows_anyhow_is_not_shown_twice() -> None:
     assert "what it came to" in assembled.layout["retrieved"]
     _, assembled = context(thread(30), shown_as_summary, chain((0, 1)), dialog_turns=2)
     assert "what it came to" not in assembled.layout["retrieved"]
-
-
-def test_the_layout_says_which_skills_and_whether_pages_are_in_the_prompt() -> None:
-    _, assembled = context(thread(1), found("likes tea"), found("how to brew", MemoryScope.PROCEDURAL), web=pages(1))
-    assert (assembled.layout["offered"], assembled.layout["searched"]) == (["how to brew"], True)
-    _, without = context(thread(1), found("likes tea"))
-    assert not {"offered", "searched"} & without.layout.keys()
 
 
 @pytest.mark.parametrize("level", ["1", "master"])
@@ -164,16 +149,6 @@ def test_what_memory_is_not_asked_for_is_in_the_prompt_whatever_is_found() -> No
     shown = {message_record_id("s", message) for message in prompt(frame, assembled)[1:]}
     assert seen <= shown
     assert len(seen) > 2
-
-
-def test_unused_room_flows_on() -> None:
-    _, alone = context(thread(40, 900), window=8_000, dialog_turns=100)
-    _, crowded = context(thread(40, 900), *facts(30), web=pages(3), window=8_000, dialog_turns=100)
-    assert alone.tokens[Section.CONVERSATION] > 1.5 * crowded.tokens[Section.CONVERSATION]
-    assert crowded.tokens[Section.WEB_PAGES] > 1_000
-    # most of it is used
-    for assembled in (alone, crowded):
-        assert sum(assembled.tokens.values()) > 0.85 * 6_000
 
 
 def test_what_does_not_fit_is_told() -> None:

@@ -41,14 +41,6 @@ def said(text: str, place: int, role: str = "user") -> ChainEntry:
     return ChainEntry(id=f"m{place}", kind="message", role=role, text=text, at=AT, first_turn=place, last_turn=place)
 
 
-def test_a_page_has_its_date_its_address_and_its_title_and_the_best_stands_last() -> None:
-    pages = [page("It rains.", title="Weather", published="2026-11-19"), page("It is dry.", "https://example.org/b")]
-    assert render_pages(pages, 1_000).text.splitlines() == [
-        "- [web page read 2026-11-20, https://example.org/b] (page) It is dry.",
-        "- [web page 2026-11-19, https://example.org/a] (page) Weather: It rains.",
-    ]
-
-
 texts = st.text(max_size=2_000)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from react_mem.memory.context.dialogue import (
     bounded,
@@ -53,11 +53,6 @@ def test_a_greeting_belongs_to_the_first_turn() -> None:
     assert shown([AIMessage("welcome", id="hi"), HumanMessage("hello")], 1, 10_000)[0].id == "hi"
 
 
-def test_what_the_caller_instructs_stays_however_long_the_thread() -> None:
-    messages: list[AnyMessage] = [SystemMessage("Answer in French."), *thread((0, 1), (0, 1))]
-    assert [m.text for m in shown(messages, 1, 10_000)] == ["Answer in French.", "and now?"]
-
-
 sizes = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2_000)), max_size=12)
 
 
@@ -77,15 +72,6 @@ def test_what_is_shown_keeps_the_budget_and_every_result_its_call(
     assert said == [*(f"{kind}{number}" for number in numbers for kind in "qa"), "now"]
 
 
-@given(sizes, st.integers(0, 5_000), st.integers(1, 5_000))
-def test_more_room_never_shows_fewer_turns_whole(given_: list[tuple[int, int]], tokens: int, more: int) -> None:
-    messages = thread(*given_)
-    turns = earlier_turns(messages, None, WHOLE)
-    now = current_start(messages)
-    assert fit(turns, now, 10**9).first == 0
-    assert fit(turns, now, tokens + more).whole <= fit(turns, now, tokens).whole
-
-
 def test_an_earlier_message_is_cut_and_says_so() -> None:
     cut = bounded(HumanMessage("x" * 10_000, id="1"), 500)
     assert cut.id == "1"
@@ -102,12 +88,6 @@ def test_a_message_of_the_current_turn_shows_its_beginning_and_its_end(sample: s
     assert cut.text.startswith("Read this:")
     assert cut.text.endswith("it say?")
     assert "characters are left out" in cut.text
-
-
-@pytest.mark.parametrize("tokens", [None, 1_000])
-def test_a_message_that_fits_is_the_same_message(tokens: int | None) -> None:
-    message = HumanMessage("hello")
-    assert squeezed(message, tokens) is message
 
 
 def test_of_blocks_the_long_text_is_cut_and_an_image_stays() -> None:

@@ -7,13 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import react_mem.memory.facade  # noqa: F401 - every kind of record is defined once it has been imported
 from react_mem.memory.context import render_line, render_memories
 from react_mem.memory.context.dialogue import render_summaries
-from react_mem.memory.language.own_words import parts
 from react_mem.memory.model.concepts import ChainEntry
 from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope
 from react_mem.memory.model.origins import LABELS, Origin
@@ -126,16 +123,3 @@ def test_a_hit_in_what_is_shown_is_quoted() -> None:
         fragments = [{"id": "1", "role": "user", "content": part}]
         found = MemoryResultItem.model_validate({**hit.model_dump(), "fragments": fragments})
         assert is_labelled(render_memories([found], 500).text) is labelled
-
-
-@given(st.lists(st.sampled_from(["I live in Hue.", SHOWN, "```\ncode\n```", "“Yes. I do.  I hate tea.”"]), min_size=1))
-def test_nothing_that_is_shown_stands_on_the_users_line(pieces: list[str]) -> None:
-    text = "\n\n".join(pieces)
-    own = {line for part in parts(text) if not part.shown for line in part.text.split("\n") if line}
-    for line in render_memories([said(text)], 2_000).text.splitlines():
-        told = line.partition("] ")[2]
-        assert (
-            line.startswith("  (quoted: ")
-            or is_labelled(line)
-            or set(told.split(". ")) <= {one.removesuffix(".") for one in own} | own
-        )

@@ -86,7 +86,6 @@ def test_so_does_wrapping_several_paragraphs_or_the_items_of_a_list(texts: list[
         ("I do not eat meat,\nexcept chicken.", "I do not eat meat, except chicken."),
         ("I do not like\nspinach.", "I do not like spinach."),
         ("My house has\nthree\r\nrooms.", "My house has three rooms."),
-        ("i love\nmy cat", "i love my cat"),
         ("Tôi không ăn thịt\ntrừ thịt gà.", "Tôi không ăn thịt trừ thịt gà."),
         ("我住在\n北京", "我住在北京"),
         ("私は寿司が\n好きではありません。", "私は寿司が好きではありません。"),

@@ -14,7 +14,6 @@ from react_mem.memory.language import statements
 from react_mem.memory.language.declarations import declares
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.language.statements import (
-    before_question,
     is_pleasantry,
     is_question,
     may_state,
@@ -31,6 +30,9 @@ from react_mem.memory.language.statements import (
             "See https://a.example/b.html?x=1. Then call Dr. Lan.",
             ["See https://a.example/b.html?x=1.", "Then call Dr. Lan."],
         ),
+        ("Tôi quen Nguyễn Văn A. Anh ấy là bác sĩ.", ["Tôi quen Nguyễn Văn A.", "Anh ấy là bác sĩ."]),
+        ("I took vitamin C. I feel better.", ["I took vitamin C.", "I feel better."]),
+        ("My flat is number 5. What is yours?", ["My flat is number 5.", "What is yours?"]),
         ("I like fruit, e.g. mangoes. And tea", ["I like fruit, e.g. mangoes.", "And tea"]),
         ("我住在河内。我喜欢茶！", ["我住在河内。", "我喜欢茶！"]),
         ("Tôi vui… Thật đấy!\nMai nhé", ["Tôi vui…", "Thật đấy!", "Mai nhé"]),
@@ -40,22 +42,6 @@ from react_mem.memory.language.statements import (
 )
 def test_sentences_end_where_people_end_them(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Tên tôi là Nguyễn Văn A. Tôi thích màu đỏ.", ["Tên tôi là Nguyễn Văn A.", "Tôi thích màu đỏ."]),
-        ("i took vitamin c. i feel better", ["i took vitamin c.", "i feel better"]),
-        ("I have hepatitis B. A doctor said so.", ["I have hepatitis B.", "A doctor said so."]),
-        ("I moved to the U.S. My cat did not.", ["I moved to the U.S.", "My cat did not."]),
-        ("Ich nehme Vitamin C. Mir geht es gut.", ["Ich nehme Vitamin C.", "Mir geht es gut."]),
-        ("我每天吃维生素 C. 我很健康", ["我每天吃维生素 C.", "我很健康"]),
-    ],
-)
-def test_a_statement_begins_behind_a_single_letter(text: str, expected: list[str]) -> None:
-    assert sentences(text) == expected
-    assert sentences(unicodedata.normalize("NFD", text)) == [unicodedata.normalize("NFD", one) for one in expected]
 
 
 @pytest.mark.parametrize(
@@ -171,11 +157,6 @@ def test_what_a_sentence_tells_of_the_user_is_kept(text: str) -> None:
     assert statements_in(text) == [text]
 
 
-@pytest.mark.parametrize("text", ["Sarah is a vet.", "The alarm code is 7731.", "b-day: 4 Aug", "门的密码是7731。"])
-def test_what_is_not_plainly_about_the_user_is_no_fact(text: str) -> None:
-    assert statements_in(text) == []
-
-
 def test_a_long_sentence_is_split_and_not_cut() -> None:
     text = "I like " + "tea and " * 1000 + "milk."
     parts = statements_in(text)
@@ -208,68 +189,26 @@ def test_a_sentence_at_the_cut_of_a_long_text_is_not_kept_in_part(monkeypatch: p
         assert 200 < len(found) < 400
 
 
-def test_only_as_much_is_looked_at_as_is_asked_for() -> None:
-    many = "I live in Hue. Why? I like tea. " * 3
-    assert statements_in(many, 1) == ["I live in Hue."]
-    assert statements_in(many, 3) == ["I live in Hue.", "I like tea."]
-    assert len(statements_in(many)) == 6
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["My flat is number 5. What is yours?", "I said no. Then I left.", "Tôi có 2 con mèo, 1 đen và 1. Còn bạn?"],
-)
-def test_a_number_or_a_no_ends_a_sentence(text: str) -> None:
-    assert len(sentences(text)) == 2
-
-
-def test_an_abbreviation_does_not_end_a_sentence() -> None:
-    text = "See Dr. Lan, No. 5, fig. 2, J. Smith."
-    assert sentences(text) == [text]
-
-
-def test_a_word_that_looks_like_another_without_its_marks_ends_a_statement() -> None:
-    assert statements_in("Em bị dị ứng với tôm cua.") == ["Em bị dị ứng với tôm cua."]
-
-
 STATEMENTS = """\
 My work address is lan.pham+news@mail.example.co.uk.
 My door code is #4821*.
 My phone number is +84 (0)28 3822-1234.
-I use `uv pip install` instead of plain pip.
 My router's password is "Corr3ct-horse!".
-We meet in room B-12/3.
-My C++ code runs on an RTX 4090.
-My son's school uses the slogan "Ad astra".
 Our motto at home is 'less is more'.
-Email của tôi là lan@vidu.vn.
 Biển số xe của tôi là 59-X1 123.45.
 Con gái tôi học lớp 3A2.
-我的邮箱是 lan@example.cn。
-我家的wifi密码是“abc123”。
 我最喜欢的书是《红楼梦》。
 我住在3号楼1202室。
-私のメールはlan@example.jpです。
-うちのWi-Fiのパスワードは「abc123」です。
 猫の名前は「ミケ」です。
 私はA棟の305号室に住んでいます。
-Meine E-Mail ist lan@beispiel.de.
-Mein WLAN-Passwort ist „abc123“.
 Meine Kundennummer ist K-4711/08.
 Ich wohne in der Straße des 17. Juni 135.
-Mi correo es lan@ejemplo.es.
 La contraseña de mi wifi es «abc123».
-Mi talla es la 38½.
-I live in Hoi An.
 My son is called An.
 My blood type is A.
 My cat is called "Of".
-My keyboard layout is Dvorak.
 Tên tôi là La.
-Tôi hay nói "trời ơi".
 我儿子叫“安”。
-誕生日は1990年2月3日です。
-Mein Sohn heißt An.
 Mein Passwort lautet "geheim!1".
 Mi hijo se llama "De".
 """
@@ -277,15 +216,11 @@ Mi hijo se llama "De".
 
 NO_STATEMENTS = """\
 Where do I live?
-???
-Please tell me a joke.
 🥟
 https://example.com/x
 "Never give up."
-Open https://example.com please.
 What is "Mimi"?
 You're wrong.
-“你好”
 Say "cheese"!
 The door code is #4821*.
 Bought a house in 2020.
@@ -337,7 +272,3 @@ def test_what_would_be_in_a_case_that_is_only_thought_of_is_no_fact(text: str) -
 )
 def test_what_holds_whenever_something_is_so_and_what_is_wished_is_told(text: str) -> None:
     assert statements_in(text) == [text]
-
-
-def test_a_condition_before_a_question_states_nothing() -> None:
-    assert before_question("If I lived in Rome, where would I eat?") == ""
