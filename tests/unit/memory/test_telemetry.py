@@ -38,17 +38,6 @@ class TestWhatIsRecorded:
         # a gauge is there whenever it is read, not only after it was set
         assert heard.points("breaker.open")
 
-    def test_a_span_records_its_time_and_what_was_known_in_the_end(self, heard: Heard) -> None:
-        with telemetry.span("web_engine", engine="searxng") as measured:
-            measured.set(results=3)
-        assert heard.total("web_engine.duration", engine="searxng") == 1
-        assert heard.points("errors") == {}
-        [span] = heard.spans
-        assert (span.name, dict(span.attributes or {})) == (
-            "react_mem.web_engine",
-            {"engine": "searxng", "results": 3},
-        )
-
     def test_an_error_passes_through_and_only_its_kind_is_told(self, heard: Heard) -> None:
         with pytest.raises(ValueError, match="4111"), telemetry.span("web_page"):
             raise ValueError(SECRET)
