@@ -121,7 +121,9 @@ async def test_a_service_that_fails(failure: str, manager: str, first: OpenAISer
     reply, kind, withdrawn = FAILURES[failure]
     first.add(reply)
     stand_in.add(Reply(text="Here is the whole answer."))
-    async with opened(model_at(first.base_url), manager, fallback_after=0.5) as agent:
+    # what answers at once may take its time on a busy machine
+    patience = 2 if failure == "silent" else 30
+    async with opened(model_at(first.base_url), manager, fallback_after=patience) as agent:
         streamed, [event], answer = await turn(agent, "hello")
     assert answer.text == "Here is the whole answer."
     assert answer.additional_kwargs[ANSWERED_BY] == STAND_IN
