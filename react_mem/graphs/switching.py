@@ -7,7 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage, convert_to_messages
@@ -35,7 +35,7 @@ from react_mem.memory.context import (
     tool_tokens,
     with_appended,
 )
-from react_mem.memory.language import index_terms, language_of, settles
+from react_mem.memory.language import index_terms, language_of
 from react_mem.memory.runtime import Turns
 from react_mem.memory.turns import cause_of, trace_of
 from react_mem.tools.routing.router import Follows, what_followed
@@ -113,7 +113,6 @@ class Switching:
                 "set switching: off"
             )
         self._switch = Switch(agent.tools, settings, agent.with_stand_ins(agent.small_model), layers=layers)
-        self._remembers = layers
         self._always = set(settings.always)
         self._learn = settings.learn
         self.limits = settings.layers == "limit"
@@ -156,8 +155,6 @@ class Switching:
                 choice = await self._switch.choose(
                     request_of(thread), runtime.store, follows=follows, recent=_called_before(thread)
                 )
-                if self._remembers and not choice.snapshot:
-                    choice = replace(choice, snapshot=settles(text_of(thread[-1])))
                 measured.set(tools=len(self._switch.routes), selected=len(choice.tools or self._switch.routes))
         except Exception as error:
             # it has an answer to every failure it knows; this is one nobody has thought of

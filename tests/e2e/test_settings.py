@@ -145,8 +145,7 @@ def shown(messages: Any) -> dict[str, Any]:
     return flat(json.loads(text))
 
 
-@pytest.fixture(scope="module")
-def in_python(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def test_what_is_configured_is_what_runs(tmp_path: Path) -> None:
     async def run() -> dict[str, Any]:
         model = ScriptedModel(script=[calls(("show_policy", {})), "done"])
         config: Any = {"configurable": {"thread_id": "1"}}
@@ -155,38 +154,6 @@ def in_python(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             result = await agent.ainvoke({"messages": [("user", "settings?")]}, config, context={"user_id": "ann"})
         return shown([message.model_dump() for message in result["messages"]])
 
-    return asyncio.run(run())
-
-
-@pytest.fixture(scope="module")
-def served(database_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    folder = tmp_path_factory.mktemp("served")
-    write_agent(folder / "agents")
-    with OpenAIServer() as model, database_for_a_server(database_server) as url:
-        model.add(Reply(tool_calls=[ToolCall("show_policy")]), Reply(text="done"))
-        environment = {
-            "DATABASE_URL": url,
-            "OPENAI_BASE_URL": model.base_url,
-            "EMBEDDING_MODEL": "local",
-            "REACT_MEM_AGENTS": str(folder / "agents"),
-        }
-        with dev_server(folder, environment) as server:
-
-            async def run() -> Any:
-                client = server.client()
-                thread = await client.threads.create()
-                given = {"messages": [{"role": "user", "content": "settings?"}]}
-                return await client.runs.wait(
-                    thread["thread_id"], "agent", input=given, context={"agent": "changed", "user_id": "ann"}
-                )
-
-            result = asyncio.run(run())
-            assert "messages" in result, result
-            yield shown(result["messages"])
-
-
-@pytest.mark.parametrize("where", ["in_python", "served"])
-def test_what_is_configured_is_what_runs(where: str, request: pytest.FixtureRequest) -> None:
-    said = request.getfixturevalue(where)
-    assert said.pop("profile")["diet"]["description"] == WANTED["profile"]["diet"]["description"]
-    assert said == {name: value for name, value in WANTED.items() if name != "profile"}
+    ran = asyncio.run(run())
+    assert ran.pop("profile")["diet"]["description"] == WANTED["profile"]["diet"]["description"]
+    assert ran == {name: value for name, value in WANTED.items() if name != "profile"}

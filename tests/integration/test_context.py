@@ -81,7 +81,7 @@ async def test_the_prompt_for_the_next_question_is_shown_with_what_each_part_tak
     assert await terminal.stored() == before
 
 
-async def test_as_json_the_sections_add_up(terminal: Terminal) -> None:
+async def test_as_json_the_sections_add_up_and_what_there_is_not_is_refused(terminal: Terminal) -> None:
     told = json.loads(await terminal.run("--thread", "tuesday", "--query", "What is my cat called?", "--json"))
     assert told["messages"][-1] == {"role": "human", "content": "What is my cat called?"}
     assert "My cat is called Mimi." in told["messages"][0]["content"]
@@ -89,20 +89,9 @@ async def test_as_json_the_sections_add_up(terminal: Terminal) -> None:
     assert told["sections"]["conversation"]["tokens"] == 0
     used = sum(section["tokens"] for section in told["sections"].values())
     assert 0 < used <= told["window"]["tokens"] - told["window"]["answer"]
-
-
-async def test_without_a_query_the_last_question_is_asked_once_more(terminal: Terminal) -> None:
-    told = json.loads(await terminal.run("--thread", "monday", "--json"))
-    assert [message["content"] for message in told["messages"][1:]] == [
-        "My cat is called Mimi.",
-        "Noted.",
-        "What is my cat called?",
-    ]
-
-
-async def test_a_thread_that_is_not_there_names_those_that_are(terminal: Terminal) -> None:
+    # without a query the last question is asked once more
+    again = json.loads(await terminal.run("--thread", "monday", "--json"))
+    said = ["My cat is called Mimi.", "Noted.", "What is my cat called?"]
+    assert [message["content"] for message in again["messages"][1:]] == said
     assert "monday" in await terminal.run("--thread", "nope", code=2)
-
-
-async def test_an_agent_without_memory_has_no_context(terminal: Terminal) -> None:
     assert "manager react" in await terminal.run("--thread", "monday", "--agent", "plain", code=2)

@@ -14,14 +14,12 @@ from react_mem.agents.models import LIMITS
 from react_mem.memory.facade import MemoryFacade
 from tests.contract.conftest import memory_store
 from tests.support.labels import fact, other, proposal
-from tests.support.many_tools import many_tools, vectors_made, word_store
 from tests.support.openai_server import Match, OpenAIServer, Reply
 
 KEY = "sk-secret-0123456789abcdef"
 LEARNT = proposal([fact(1, "User lives in Huế.")], [other(2, "question")])
 STEP = {"id": "s1", "description": "rent a boat", "tool": "", "depends_on": [], "status": "pending"}
 PLAN = {"goes_on": False, "goal": "a boat trip", "steps": [STEP, {**STEP, "id": "s2", "description": "buy bread"}]}
-DECIDES = Match(contains="whether a message needs the web")
 
 
 @pytest.fixture
@@ -30,7 +28,6 @@ def second(openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Open
     monkeypatch.delenv("CHAT_MODEL", raising=False)
     monkeypatch.setenv("OPENAI_BASE_URL", openai_server.base_url)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("SEARXNG_URL", "http://127.0.0.1:9")
     return openai_server
 
 
@@ -49,16 +46,6 @@ WORK: dict[str, tuple[dict[str, Any], Match, Reply]] = {
         Match(schema="plan"),
         Reply(json=PLAN),
     ),
-    "web decision": (
-        {"memory": {"web": {"enabled": True, "engines": ["searxng"]}, "extraction": {"mode": "off"}}},
-        DECIDES,
-        Reply(text="no"),
-    ),
-    "choice of tools": (
-        {"switching": {"mode": "model", "above": 3}, "memory": {"extraction": {"mode": "off"}}},
-        Match(schema="needed"),
-        Reply(json={"tools": [], "layers": []}),
-    ),
 }
 
 
@@ -68,37 +55,21 @@ async def test_what_stands_in_is_asked(
 ) -> None:
     second.add(reply, when=asked, repeat=True)
     second.add(Reply(text="Here you are."), repeat=True)
-    store = word_store() if "switching" in config else memory_store()
+    store = memory_store()
     agent = AgentConfig.model_validate(
         {"name": "tester", "manager": "react_mem", "models": {"fallback": ["openai:stand-in"]}, **config}
     )
     model: Any = ChatOpenAI(base_url=first.base_url, api_key=KEY, model="first", **{**LIMITS, "max_retries": 0})
-    tools = many_tools() if "switching" in config else []
-    events: list[dict[str, Any]] = []
-    before = [0, 0]
-
-    def asked_times() -> list[int]:
-        return [[asked(request) for request in server.chats()].count(True) for server in (first, second)]
-
-    async with open_agent(agent, model=model, tools=tools, store=store, checkpointer=InMemorySaver()) as graph:
-        if tools:
-            # their vectors are made behind the first request
-            await graph.ainvoke({"messages": [("user", "hello")]}, {"configurable": {"thread_id": "0"}})
-            await vectors_made()
-            before = asked_times()
-        said = "sell the boat and the piano" if tools else "I live in Huế. Who owns the Pixel brand?"
+    async with open_agent(agent, model=model, store=store, checkpointer=InMemorySaver()) as graph:
         run = {"configurable": {"thread_id": "1"}}
-        given = {"messages": [{"role": "user", "content": said}]}
-        async for event in graph.astream(given, run, context={"user_id": "ann"}, stream_mode="custom"):
-            events.append(event)
-    times = [now - then for now, then in zip(asked_times(), before, strict=True)]
+        given = {"messages": [{"role": "user", "content": "I live in Huế. Who owns the Pixel brand?"}]}
+        events = [event async for event in graph.astream(given, run, context={"user_id": "ann"}, stream_mode="custom")]
+    times = [[asked(request) for request in server.chats()].count(True) for server in (first, second)]
     assert times == [1, 1], "the agent's own model is asked first"
-    degraded = [event for event in events if event.get("status") == "degraded" and event["type"] != "model"]
-    assert degraded == []
-    assert not [event for event in events if event["type"] == "search" and "decision" in event["missing"]]
+    assert [event for event in events if event.get("status") == "degraded" and event["type"] != "model"] == []
     if agent.memory.tasks.enabled:
         [task, *_] = [event for event in events if event["type"] == "task"]
         assert [step["description"] for step in task["steps"]] == ["rent a boat", "buy bread"]
-    if agent.memory.extraction.mode == "inline":
+    else:
         facts = await MemoryFacade(store).semantic.history(user_id="ann")
         assert [fact.text for fact in facts if not fact.verbatim] == ["I live in Huế."]

@@ -17,14 +17,7 @@ SEARCHED = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, Memo
 
 
 async def places_with(store: BaseStore, user_id: str, word: str, question: str) -> list[str]:
-    """Return the names of the places in a user's memory that have a word, each once.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        word: The word.
-        question: What the arms of the search are asked.
-    """
+    """Return the names of the places in a user's memory that have a word, each once."""
     found: list[str] = []
     memory = MemoryFacade(store)
 
@@ -49,10 +42,6 @@ async def places_with(store: BaseStore, user_id: str, word: str, question: str) 
 
 
 async def assert_absent(store: BaseStore, user_id: str, word: str, question: str) -> None:
-    """Fail where a word is still anywhere in a user's memory.
-
-    Raises:
-        AssertionError: If it is; it names the places.
-    """
+    """Fail where a word is still anywhere in a user's memory."""
     found = await places_with(store, user_id, word, question)
     assert not found, f"{word} is still in: {', '.join(found)}"

@@ -27,12 +27,7 @@ FIRST_DISTRIBUTED = 23
 
 
 class Node(NamedTuple):
-    """A node of the cluster.
-
-    Args:
-        host: Its address.
-        port: Its port.
-    """
+    """A node of the cluster."""
 
     host: str
     port: int
@@ -56,11 +51,7 @@ async def nodes(url: str = CITUS_URL) -> list[Node]:
 
 @asynccontextmanager
 async def database_on_all() -> AsyncIterator[str]:
-    """Make a database on every node, joined to a cluster of its own, and drop it afterwards.
-
-    Yields:
-        Its URL on the coordinator.
-    """
+    """Make a database on every node, joined to a cluster of its own, and drop it afterwards."""
     name = f"test_{uuid.uuid4().hex}"
     cluster = await nodes()
     await asyncio.gather(*(_make(node, name) for node in cluster))
@@ -81,14 +72,7 @@ async def database_on_all() -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def schema_on_all(url: str) -> AsyncIterator[str]:
-    """Make a schema in a database of a cluster, and drop it afterwards: that takes a fraction of a database's time.
-
-    Args:
-        url: The database, without options.
-
-    Yields:
-        The URL of the schema.
-    """
+    """Make a schema in a database of a cluster, and drop it afterwards: that takes a fraction of a database's time."""
     name = f"test_{uuid.uuid4().hex}"
     async with await AsyncConnection.connect(url, autocommit=True) as conn:
         await conn.execute(SQL("CREATE SCHEMA {}").format(Identifier(name)))

@@ -17,12 +17,7 @@ COMMAND = [str(Path(sys.executable).with_name("react-mem")), "hook"]
 
 
 class CodingAgent:
-    """Claude Code or Codex in a home folder of its own.
-
-    Args:
-        home: The home folder.
-        settings: The environment beside that.
-    """
+    """Claude Code or Codex in a home folder of its own."""
 
     def __init__(self, home: Path, settings: Mapping[str, str]) -> None:
         self.home = home

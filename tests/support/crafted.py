@@ -19,11 +19,7 @@ class _Touching:
 
 
 def crafted(canary: Path) -> dict[str, tuple[str, bytes]]:
-    """Return values that make a file where they are loaded by what is not strict, by what each tries.
-
-    Args:
-        canary: The file.
-    """
+    """Return values that make a file where they are loaded by what is not strict, by what each tries."""
     command = f"touch {canary}"
     code = f"open({str(canary)!r}, 'w')"
     calls = {

@@ -79,12 +79,7 @@ def word_model(dims: int = 64, name: str = "test:words") -> EmbeddingModel:
 
 @asynccontextmanager
 async def fresh_database(server_url: str, template: str = "template1") -> AsyncIterator[str]:
-    """Make a database on the server, and drop it afterwards, whoever is still connected.
-
-    Args:
-        server_url: The server.
-        template: The database to copy.
-    """
+    """Make a database on the server, and drop it afterwards, whoever is still connected."""
     if CITUS_URL:
         async with schema_on_all(server_url) as url:
             yield url
@@ -109,13 +104,7 @@ _templates: dict[str, str] = {}
 async def fresh_memory_store(
     server_url: str, embeddings: Embeddings | None = None, *, sealed: bool = SEALED
 ) -> AsyncIterator[MemoryStore]:
-    """Open a store on a database of its own, copied: running every migration takes longer.
-
-    Args:
-        server_url: The server.
-        embeddings: The model; by default that of words, which another has to be in all but its vectors.
-        sealed: Whether it seals what it stores.
-    """
+    """Open a store on a database of its own, copied: running every migration takes longer."""
     model = word_model()
     if embeddings is not None:
         model = replace(model, embeddings=embeddings)
@@ -138,12 +127,7 @@ _ENDS = "SELECT prefix, key, expires_at FROM store WHERE expires_at IS NOT NULL"
 
 
 async def bring_ends_forward(conn: AsyncConnection[Any], by: timedelta) -> None:
-    """Bring the end of every item forward: one by one, as a cluster does not compute with times where rows are.
-
-    Args:
-        conn: An autocommit connection to a database with the tables of a store.
-        by: By how much.
-    """
+    """Bring the end of every item forward: one by one, as a cluster does not compute with times where rows are."""
     for row in await (await conn.cursor(row_factory=dict_row).execute(_ENDS)).fetchall():
         place = (row["expires_at"] - by, row["prefix"], row["key"])
         await conn.execute("UPDATE store SET expires_at = %s WHERE prefix = %s AND key = %s", place)
@@ -194,9 +178,6 @@ async def held_writes(url: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
     """Have every write of memories wait, in the middle of its transaction, for the length of a context.
 
     What it yields returns once a write waits.
-
-    Args:
-        url: The database.
     """
     async with await AsyncConnection.connect(url) as holding, await AsyncConnection.connect(url) as looking:
         await looking.set_autocommit(True)

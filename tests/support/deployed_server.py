@@ -24,14 +24,7 @@ _KEYS = {
 
 
 class DeployedServer(DevServer):
-    """A server as a deployment runs it.
-
-    Args:
-        folder: Where it runs.
-        environment: What it is configured with.
-        config: Keys of its configuration beside, or instead of, those of the project's file.
-        file: The project's configuration file.
-    """
+    """A server as a deployment runs it."""
 
     def __init__(
         self,

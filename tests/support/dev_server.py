@@ -33,13 +33,7 @@ _INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")
 
 
 class DevServer:
-    """A `langgraph dev` process.
-
-    Args:
-        folder: Where it runs and keeps its threads.
-        environment: What it is configured with.
-        config: Keys of langgraph.json beside, or instead of, the project's own.
-    """
+    """A `langgraph dev` process."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str], config: Mapping[str, Any] | None = None) -> None:
         self._folder = folder
@@ -98,11 +92,7 @@ class DevServer:
         return [str(Path(sys.executable).with_name("langgraph")), "dev", "--no-browser", "--no-reload"]
 
     def start(self) -> Self:
-        """Start it, and wait until it answers.
-
-        Raises:
-            RuntimeError: If it ends or does not answer in time; with its log.
-        """
+        """Start it, and wait until it answers."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*self.command(), "--port", str(self._port)],
@@ -159,13 +149,7 @@ class DevServer:
 def dev_server(
     folder: Path, environment: Mapping[str, str], config: Mapping[str, Any] | None = None
 ) -> Iterator[DevServer]:
-    """Run a server for the length of a context; a failure within shows its log.
-
-    Args:
-        folder: An empty folder.
-        environment: What it is configured with.
-        config: Keys of langgraph.json beside, or instead of, the project's own.
-    """
+    """Run a server for the length of a context; a failure within shows its log."""
     server = DevServer(folder, environment, config).start()
     try:
         yield server
@@ -176,11 +160,7 @@ def dev_server(
 
 @contextmanager
 def database_for_a_server(server_url: str) -> Iterator[str]:
-    """Make a database for longer than one test, whose event loop ends with it.
-
-    Args:
-        server_url: The database server.
-    """
+    """Make a database for longer than one test, whose event loop ends with it."""
     with asyncio.Runner() as runner:
         database = fresh_database(server_url)
         url = runner.run(database.__aenter__())

@@ -23,16 +23,7 @@ _STEP = re.compile(r"^(?:New file `(?P<new>[^`]+)`|In `(?P<old>[^`]+)`, below `(
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block of a page.
-
-    Args:
-        page: The page, relative to the project.
-        number: Which of the page's blocks, from 1.
-        language: What stands behind the fence.
-        text: What is in it.
-        section: The heading of the second level that it stands under; empty above the first.
-        before: The line before it that is not empty.
-    """
+    """One fenced block of a page."""
 
     page: str
     number: int
@@ -74,15 +65,7 @@ def blocks(language: str, page: str = "") -> list[Block]:
 
 
 def take(step: Block, folder: Path) -> bool:
-    """Take the step that the line before a block tells: write a file, or lines into one.
-
-    Args:
-        step: The block.
-        folder: The project.
-
-    Returns:
-        Whether the line tells a step.
-    """
+    """Take the step that the line before a block tells: write a file, or lines into one."""
     told = _STEP.match(step.before)
     if told is None:
         return False

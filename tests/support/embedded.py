@@ -36,12 +36,7 @@ def server(data_dir: Path) -> psutil.Process:
 
 
 def kill_server(data_dir: Path, *, see_children_end: bool = True) -> None:
-    """Kill the server as the kernel does when memory is short: at once, and without its children.
-
-    Args:
-        data_dir: Its data folder.
-        see_children_end: Whether to wait until its children have noticed and ended, which those at rest do.
-    """
+    """Kill the server as the kernel does when memory is short: at once, and without its children."""
     process = server(data_dir)
     children = process.children()
     process.kill()

@@ -24,11 +24,7 @@ _LAYOUT = "d"
 
 
 class TestClock:
-    """A number of seconds that several processes share.
-
-    Args:
-        file: Where it is kept.
-    """
+    """A number of seconds that several processes share."""
 
     __test__ = False
 
@@ -68,14 +64,7 @@ class IdentityProvider:
         return json.dumps({"keys": listed}).encode()
 
     def token(self, identity: str, kid: str, key: RSAPrivateKey | None = None, **claims: Any) -> str:
-        """Return a token that it has issued, or that somebody else claims it has.
-
-        Args:
-            identity: Whose it is.
-            kid: The key that it names.
-            key: The key that it is signed with, where that is another.
-            claims: Claims instead of those that are right.
-        """
+        """Return a token that it has issued, or that somebody else claims it has."""
         right = {"sub": identity, "iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + 3600}
         return jwt.encode({**right, **claims}, key or self.keys[kid], "RS256", headers={"kid": kid})
 

@@ -27,13 +27,7 @@ _THINGS = (
 
 
 class Told:
-    """A source that has what it is given.
-
-    Args:
-        entries: What it has.
-        batch: How many of them it yields at a time.
-        personal: Whether it is one person's.
-    """
+    """A source that has what it is given."""
 
     name = "told"
 

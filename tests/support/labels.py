@@ -41,17 +41,7 @@ def fact(
     when: str = "",
     needs: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return a proposed fact.
-
-    Args:
-        c: The number of its clause, or the numbers.
-        text: The model's sentence.
-        rel: How it stands to the target.
-        target: A memory's id (`f1`), or the number of an earlier message's clause, as text.
-        about: Whom it is about.
-        when: When it is.
-        needs: What it depends on, like targets.
-    """
+    """Return a proposed fact."""
     numbers = [c] if isinstance(c, int) else list(c)
     return {
         "c": numbers,
@@ -110,17 +100,7 @@ NOTHING = proposal()
 
 @dataclass(frozen=True)
 class Says:
-    """What a model is to make of words, wherever it is shown them.
-
-    Args:
-        quote: Words of the clause.
-        rel: How it stands to the target; `question`, `request`, `maybe` or `chat` for what is no fact.
-        target: Words of the memory or of the earlier clause that is meant.
-        text: The model's sentence; by default the clause itself.
-        about: Whom it is about.
-        when: When it is.
-        needs: Words of the memories or clauses that it depends on, each.
-    """
+    """What a model is to make of words, wherever it is shown them."""
 
     quote: str
     rel: str = "new"
@@ -148,16 +128,7 @@ def labelled(
     rest: str | None = "chat",
     **fields: Any,
 ) -> dict[str, Any]:
-    """Return the answer of a model that labels what it is shown.
-
-    Args:
-        prompt: The text of the request's messages.
-        says: What it makes of which words. A relation whose target is not shown becomes `new`, or `request` where
-            something is to be forgotten.
-        profile: The words of a clause, the field and its value.
-        rest: What all other clauses are; None leaves them unread.
-        fields: More fields of the proposal.
-    """
+    """Return the answer of a model that labels what it is shown."""
     clauses, memories = clauses_in(prompt), memories_in(prompt)
 
     def number_of(quote: str) -> int | None:
@@ -189,12 +160,7 @@ _KINDS = frozenset({"question", "request", "maybe", "chat"})
 
 
 class Labeller:
-    """An extractor whose model labels what it is shown as a test says; the labels are checked as always.
-
-    Args:
-        says: What it makes of which words.
-        fields: See `labelled`.
-    """
+    """An extractor whose model labels what it is shown as a test says; the labels are checked as always."""
 
     def __init__(self, *says: Says, **fields: Any) -> None:
         self.says, self.fields = says, fields

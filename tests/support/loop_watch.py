@@ -14,11 +14,7 @@ import pytest
 
 @dataclass
 class LoopWatch:
-    """What the callbacks of the event loops in this thread took.
-
-    Args:
-        callbacks: The seconds on the processor of each callback of a millisecond or more, and what it was.
-    """
+    """What the callbacks of the event loops in this thread took."""
 
     callbacks: list[tuple[float, str]] = field(default_factory=list)
 

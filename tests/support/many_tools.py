@@ -39,12 +39,7 @@ class Colour(BaseModel):
 
 
 def many_tools(number: int = 120, **metadata: dict[str, Any]) -> list[BaseTool]:
-    """Return tools such as `paint_boat`.
-
-    Args:
-        number: How many, 120 at most.
-        metadata: By name of the tool, what is declared of it.
-    """
+    """Return tools such as `paint_boat`."""
     return [make_tool(f"{verb}_{thing}", metadata) for verb, thing in list(product(VERBS, THINGS))[:number]]
 
 

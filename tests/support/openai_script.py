@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 CHAT = "/chat/completions"
 EMBEDDINGS = "/embeddings"
@@ -59,12 +59,6 @@ class Reply:
     raw: bytes | None = None
     empty_choices: bool = False
     disconnect_after: int | None = None
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read a reply from a script file; `tool_calls` are objects with name, args and id."""
-        calls = [ToolCall(**call) for call in data.get("tool_calls", ())]
-        return cls(**{**data, "tool_calls": calls})
 
     def content(self) -> str | None:
         """The text that is sent."""

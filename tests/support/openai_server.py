@@ -15,15 +15,10 @@ a 500 that says so, and leaving the `with` block (or the `openai_server` fixture
 does, it refuses with 400 a strict schema that is not strict and tool messages that answer no tool call. Embeddings are
 answered without a script; a rule with `Match(path="/embeddings")` overrides them. `/messages` is the same model as
 Anthropic's API has it, not streamed, with what that refuses.
-
-Beside another process: `python -m tests.support.openai_server --script script.json --port 0`, where the script is
-`{"rules": [{"when": {"contains": "tea"}, "replies": [{"text": "green?"}], "repeat": true}]}`. The base URL is the
-first line of its output; `GET /requests` tells what it was asked and what nothing matched.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import threading
@@ -31,7 +26,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -59,12 +53,7 @@ class _Rule:
 
 
 class OpenAIServer:
-    """The scripted server: a context manager on 127.0.0.1.
-
-    Args:
-        port: The port; 0 takes a free one.
-        dimensions: The length of an embedding when the request names none.
-    """
+    """The scripted server: a context manager on 127.0.0.1."""
 
     def __init__(self, *, port: int = 0, dimensions: int = 256) -> None:
         self.dimensions = dimensions
@@ -83,24 +72,9 @@ class OpenAIServer:
         return f"http://127.0.0.1:{self._http.server_port}/v1"
 
     def add(self, *replies: ReplySource, when: Matcher | None = None, repeat: bool = False) -> None:
-        """Add a rule.
-
-        Args:
-            replies: The answers, in order; a function is given the request.
-            when: Which requests it answers; any chat request by default.
-            repeat: Give the last reply for ever, rather than once.
-        """
+        """Add a rule."""
         with self._changed:
             self._rules.append(_Rule(when or Match(), deque(replies), repeat))
-
-    def load(self, script: Mapping[str, Any]) -> None:
-        """Add the rules of a script file."""
-        for rule in script["rules"]:
-            self.add(
-                *(Reply.from_dict(reply) for reply in rule["replies"]),
-                when=Match(**rule.get("when", {})),
-                repeat=rule.get("repeat", False),
-            )
 
     def chats(self) -> list[Request]:
         """Return the chat requests so far."""
@@ -108,21 +82,13 @@ class OpenAIServer:
             return [request for request in self.requests if request.path == CHAT]
 
     def wait_for(self, count: int, timeout: float = 10) -> None:
-        """Wait until so many requests have arrived.
-
-        Raises:
-            TimeoutError: If they do not arrive in time.
-        """
+        """Wait until so many requests have arrived."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.requests) >= count, timeout):
                 raise TimeoutError(f"{len(self.requests)} of {count} requests arrived in {timeout} s")
 
     def check(self) -> None:
-        """Fail if a request matched no rule.
-
-        Raises:
-            AssertionError: That names the first such request.
-        """
+        """Fail if a request matched no rule."""
         if self.unmatched:
             first = self.unmatched[0]
             raise AssertionError(f"{len(self.unmatched)} request(s) matched no rule of the script; {_describe(first)}")
@@ -192,14 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: a test prints what it needs."""
 
     def do_GET(self) -> None:
-        owner = self.server.owner
         if self.path == "/v1/models":
             self._json(200, {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "tests"}]})
-        elif self.path == "/requests":
-            unmatched = [{"path": r.path, "body": r.body} for r in owner.unmatched]
-            self._json(
-                200, {"requests": [{"path": r.path, "body": r.body} for r in owner.requests], "unmatched": unmatched}
-            )
         else:
             self._json(404, error_body(f"no such endpoint: GET {self.path}"))
 
@@ -276,22 +236,3 @@ class _Handler(BaseHTTPRequestHandler):
 def _describe(request: Request) -> str:
     asked = f"{request.path}: schema={request.schema} tools={request.tools}"
     return f"{asked} last={request.last_role}: {request.last[:300]!r}"
-
-
-def main() -> None:
-    """Serve a script file until the process is ended."""
-    parser = argparse.ArgumentParser(description="A scripted model that speaks the OpenAI wire protocol.")
-    parser.add_argument("--script", type=Path, required=True, help="a JSON file with rules")
-    parser.add_argument("--port", type=int, default=0, help="the port; 0 takes a free one")
-    parser.add_argument("--dimensions", type=int, default=256, help="the length of an embedding")
-    options = parser.parse_args()
-    server = OpenAIServer(port=options.port, dimensions=options.dimensions)
-    server.load(json.loads(options.script.read_text(encoding="utf-8")))
-    server.start()
-    sys.stdout.write(f"{server.base_url}\n")
-    sys.stdout.flush()
-    threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

@@ -24,13 +24,7 @@ def node_version() -> tuple[int, ...]:
 
 
 def python_with(folder: Path, packages: Sequence[str], needed_by: str) -> Path:
-    """Make an environment of Python in a folder; return its Python.
-
-    Args:
-        folder: Where to.
-        packages: What it holds.
-        needed_by: What needs them.
-    """
+    """Make an environment of Python in a folder; return its Python."""
     python = folder / "venv/bin/python"
     _make(folder, ["uv", "venv", "--quiet", "venv"], needed_by)
     _make(folder, ["uv", "pip", "install", "--quiet", "--python", str(python), *packages], needed_by)
@@ -38,13 +32,7 @@ def python_with(folder: Path, packages: Sequence[str], needed_by: str) -> Path:
 
 
 def npm(folder: Path, command: Sequence[str], needed_by: str) -> None:
-    """Install packages for Node.js into a folder.
-
-    Args:
-        folder: Where to.
-        command: `ci`, or `install` with the packages.
-        needed_by: What needs them.
-    """
+    """Install packages for Node.js into a folder."""
     _make(folder, ["npm", *command, "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=0"], needed_by)
 
 

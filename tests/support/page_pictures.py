@@ -51,15 +51,7 @@ _TALKS = {
 
 @dataclass(frozen=True)
 class Shot:
-    """A picture.
-
-    Args:
-        name: Its file, without `page-` and `.png`.
-        section: What it shows.
-        width: Of the window.
-        height: Of the window.
-        scheme: Light or dark.
-    """
+    """A picture."""
 
     name: str
     section: str
@@ -97,16 +89,7 @@ async def fill(store: BaseStore) -> None:
 
 
 def take(browser: Browser, url: str, folder: Path) -> list[Path]:
-    """Take the pictures of what ann is shown.
-
-    Args:
-        browser: The browser.
-        url: The server.
-        folder: Where they go.
-
-    Returns:
-        The files.
-    """
+    """Take the pictures of what ann is shown."""
     taken = []
     for shot in SHOTS:
         context = browser.new_context(

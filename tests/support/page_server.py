@@ -25,13 +25,7 @@ Result = TypeVar("Result")
 
 
 class PageServer:
-    """A server in a thread of its own, whose event loop the store belongs to.
-
-    Args:
-        url: Where it listens.
-        store: What it serves.
-        loop: The event loop.
-    """
+    """A server in a thread of its own, whose event loop the store belongs to."""
 
     def __init__(self, url: str, store: BaseStore, loop: asyncio.AbstractEventLoop) -> None:
         self.url = url
@@ -49,12 +43,7 @@ class PageServer:
 
 @contextmanager
 def page_server(database_server: str, *, authenticates: bool = True) -> Iterator[PageServer]:
-    """Serve the app for the length of a context, on a database of its own.
-
-    Args:
-        database_server: The URL of the server of databases.
-        authenticates: Whether it looks who calls, and not only whom they name.
-    """
+    """Serve the app for the length of a context, on a database of its own."""
     started: list[PageServer] = []
     ready, stop = threading.Event(), threading.Event()
 

@@ -31,14 +31,7 @@ GUARDED: Final = {
 
 
 def token_of(identity: Any, secret: str = SECRET, algorithm: str = "HS256", **claims: Any) -> str:
-    """Return the bearer token of a person.
-
-    Args:
-        identity: Who it is.
-        secret: What it is signed with.
-        algorithm: How.
-        claims: Claims instead of, or beside, those that are right; None leaves one out.
-    """
+    """Return the bearer token of a person."""
     right = {"sub": identity, "iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + 3600}
     said = {name: value for name, value in {**right, **claims}.items() if value is not None}
     # PyJWT itself refuses a subject that is no text

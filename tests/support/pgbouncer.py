@@ -35,15 +35,7 @@ max_client_conn = 200
 
 @asynccontextmanager
 async def pgbouncer(url: str, folder: Path) -> AsyncIterator[str]:
-    """Start a pooler, and end it afterwards.
-
-    Args:
-        url: A database.
-        folder: For its configuration.
-
-    Yields:
-        The URL of the same database behind the pooler.
-    """
+    """Start a pooler, and end it afterwards."""
     assert INSTALLED is not None
     parts = urlsplit(url)
     # a host may be given as a folder of sockets

@@ -37,12 +37,7 @@ def variants(word: str) -> list[bytes]:
 
 
 async def residue(url: str, word: str) -> list[str]:
-    """Return the names of the places in a database's tables, statistics, dump and files that have a word.
-
-    Args:
-        url: The database, on this machine.
-        word: The word.
-    """
+    """Return the names of the places in a database's tables, statistics, dump and files that have a word."""
     wanted = variants(word)
 
     def has(data: bytes) -> bool:

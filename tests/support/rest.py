@@ -18,12 +18,7 @@ MEMORIES = "/memory/v1/memories"
 
 @asynccontextmanager
 async def client_as(store: BaseStore | None, user: Any) -> AsyncIterator[httpx.AsyncClient]:
-    """Open a client.
-
-    Args:
-        store: The server's store.
-        user: Who calls: an identity, or a user as the server knows them; None where it never looked.
-    """
+    """Open a client."""
     caller = SimpleUser(user) if isinstance(user, str) else user
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:

@@ -14,13 +14,7 @@ NOBODY = UnauthenticatedUser()
 
 
 def client_of(router: APIRouter, store: BaseStore | None, user: Any) -> TestClient:
-    """Return a client.
-
-    Args:
-        router: The routes.
-        store: The server's store.
-        user: Who calls; None where the server never looks.
-    """
+    """Return a client."""
     app = FastAPI()
     app.state.store = store
     app.router.routes.extend(router.routes)

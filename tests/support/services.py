@@ -10,12 +10,7 @@ import pytest
 
 
 def service(module: str, extra: str) -> Any:
-    """Return a module of an extra that is not locked, or skip the test.
-
-    Args:
-        module: The module.
-        extra: What brings it.
-    """
+    """Return a module of an extra that is not locked, or skip the test."""
     if os.environ.get("SERVICES_INSTALLED"):
         return importlib.import_module(module)
     return pytest.importorskip(module, reason=f"needs the extra {extra}")

@@ -27,13 +27,7 @@ _AT_TERMINAL = "import os, sys; os.close(os.open(os.ttyname(0), os.O_RDWR)); os.
 
 
 class AtTerminal:
-    """A command at a terminal of 80 columns; use as a context manager.
-
-    Args:
-        command: What to run.
-        environment: Its environment.
-        cwd: Where.
-    """
+    """A command at a terminal of 80 columns; use as a context manager."""
 
     def __init__(self, command: Sequence[str | Path], environment: Mapping[str, str], cwd: Path) -> None:
         self._master, slave = pty.openpty()
@@ -82,11 +76,7 @@ class AtTerminal:
         self.press(line + "\r")
 
     def expect(self, pattern: str, timeout: float = 60) -> str:
-        """Wait until something is drawn, after what was waited for before.
-
-        Raises:
-            AssertionError: If it does not come; with the screen.
-        """
+        """Wait until something is drawn, after what was waited for before."""
         found: list[re.Match[str]] = []
 
         def drawn() -> bool:
@@ -100,11 +90,7 @@ class AtTerminal:
         return found[0][0]
 
     def interrupt(self, until: str) -> None:
-        """Press Ctrl-C, again if need be: readline misses one that comes just before it begins to read.
-
-        Args:
-            until: What is then drawn, or "" for the end.
-        """
+        """Press Ctrl-C, again if need be: readline misses one that comes just before it begins to read."""
         for _ in range(4):
             self.press(CTRL_C)
             with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):

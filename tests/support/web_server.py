@@ -34,14 +34,7 @@ Body = bytes | Callable[[threading.Event], Iterator[bytes]]
 
 @dataclass(frozen=True)
 class Page:
-    """What is answered at a path.
-
-    Args:
-        body: The bytes, or a function that yields them until the event is set.
-        content_type: What it says it is; empty for nothing.
-        status: The HTTP status.
-        headers: More headers.
-    """
+    """What is answered at a path."""
 
     body: Body = b""
     content_type: str = HTML
@@ -50,11 +43,7 @@ class Page:
 
 
 class WebServer:
-    """The server: a context manager on a loopback address.
-
-    Args:
-        address: Which one; 127.0.0.2 stands for something inside that nobody should reach.
-    """
+    """The server: a context manager on a loopback address."""
 
     def __init__(self, address: str = "127.0.0.1") -> None:
         self.address = address
@@ -80,11 +69,7 @@ class WebServer:
         return f"http://{self.address}:{self.port}"
 
     def network(self, **names: str) -> Network:
-        """Return a network in which this server's address and port are public, and `site.test` leads here.
-
-        Args:
-            names: The addresses of more names, `_` for the dot.
-        """
+        """Return a network in which this server's address and port are public, and `site.test` leads here."""
         known = {HOST: self.address, **{name.replace("_", "."): address for name, address in names.items()}}
 
         async def resolve(host: str, port: int) -> list[str]:
@@ -105,16 +90,7 @@ class WebServer:
         return f"http://{host}:{self.port}{path}"
 
     def page(self, path: str, body: str | Body, **how: Any) -> str:
-        """Put up a page.
-
-        Args:
-            path: Where.
-            body: What it says; text is sent as UTF-8.
-            how: As in `Page`.
-
-        Returns:
-            Its address.
-        """
+        """Put up a page."""
         self.pages[path] = Page(body.encode() if isinstance(body, str) else body, **how)
         return self.url(path)
 

@@ -29,7 +29,6 @@ from react_mem.memory.llm.budget import (
     count_tokens,
     cut_to,
     message_tokens,
-    takes_more,
 )
 from react_mem.memory.merging.transcript import is_users
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
@@ -166,7 +165,7 @@ def squeezed(message: BaseMessage, max_tokens: int | None) -> BaseMessage:
 def squeezed_text(text: str, max_tokens: int | None) -> str:
     """Return a text cut to its beginning and end within a number of tokens; None for no limit."""
     # no character takes more than five: most texts need not be counted
-    if max_tokens is None or len(text) * 5 <= max_tokens or not takes_more(text, max_tokens):
+    if max_tokens is None or len(text) * 5 <= max_tokens or count_tokens(text) <= max_tokens:
         return text
     room = max(max_tokens - count_tokens(_CUT_CURRENT) - _NUMBER_TOKENS, 0)
     end = cut_to(text[::-1], room // _END_SHARE)[::-1]

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import yaml
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from react_mem.memory.language.statements import is_request as is_request
     from react_mem.memory.language.statements import listed as listed
     from react_mem.memory.language.statements import sentences as sentences
-    from react_mem.memory.language.statements import settles as settles
     from react_mem.memory.language.statements import speaks_of_self as speaks_of_self
     from react_mem.memory.language.statements import statements_in as statements_in
     from react_mem.memory.language.statements import to_forget as to_forget
@@ -42,14 +42,36 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__, __all__ = door(__name__)
 
-_FILE = re.compile(r"[a-z]{2}\.yaml")
+
+class _LatePattern:
+    """A regular expression that is compiled when it is first used: of hundreds a process mostly uses a few."""
+
+    def __init__(self, source: str, flags: int) -> None:
+        self._given = source, flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(*self._given)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._compiled, name)
+        setattr(self, name, found)
+        return found
+
+
+def pattern_of(source: str, flags: int = 0) -> re.Pattern[str]:
+    """Return the pattern of a regular expression, compiled when it is first used."""
+    return cast("re.Pattern[str]", _LatePattern(source, flags))
+
+
+_FILE = pattern_of(r"[a-z]{2}\.yaml")
 
 DEFAULT = "en"  # the language of answers to a text in an unknown language
 UNSPACED = "\u3040-\u30ff\u3400-\u9fff"
 """The letters of scripts without spaces between words, as a class of a regular expression."""
 
-_UNSPACED = re.compile(f"[{UNSPACED}]")
-_WORD = re.compile(rf"(?:(?![{UNSPACED}])\w)+")
+_UNSPACED = pattern_of(f"[{UNSPACED}]")
+_WORD = pattern_of(rf"(?:(?![{UNSPACED}])\w)+")
 
 
 class Language:
@@ -66,8 +88,8 @@ class Language:
         self.called = frozenset[str](data.get("called") or ())
         self.unspaced = bool(data.get("unspaced"))
         # the other patterns run on texts with a letter of its script alone; `letters` tell it from others of the script
-        self.writes = re.compile(data.get("writes") or "(?!)")
-        self.letters = re.compile(data["letters"], re.IGNORECASE) if data.get("letters") else None
+        self.writes = pattern_of(data.get("writes") or "(?!)")
+        self.letters = pattern_of(data["letters"], re.IGNORECASE) if data.get("letters") else None
         self.words = self._any_word("words")
         self.small_words = self._listed("words")
         self.first_person = self._any_word("first_person")
@@ -88,7 +110,7 @@ class Language:
         # beginnings of an order to the assistant
         self.requests = self._one_of("requests")
         # in each the group `what` holds the object
-        self.forgets = tuple(re.compile(source, re.IGNORECASE | re.VERBOSE) for source in self._sources("forgets"))
+        self.forgets = tuple(pattern_of(source, re.IGNORECASE | re.VERBOSE) for source in self._sources("forgets"))
         self.forgetting, self.forgets_last = self._one_of("forgetting"), self._one_of("forgets_last")
         self.forgets_all, self.totality = self._one_of("forgets_all"), self._one_of("totality")
         self.overview, self.small_talk = self._one_of("overview"), self._one_of("small_talk")
@@ -120,12 +142,12 @@ class Language:
 
     def _any_word(self, name: str) -> re.Pattern[str]:
         words = sorted(self._listed(name), key=len, reverse=True)
-        return re.compile(either(map(re.escape, words), unspaced=self.unspaced), re.IGNORECASE)
+        return pattern_of(either(map(re.escape, words), unspaced=self.unspaced), re.IGNORECASE)
 
     def _one_of(self, name: str) -> re.Pattern[str]:
         """Return the patterns under a name as one, which is faster: it runs on every sentence."""
         sources = "|".join(f"(?:{source})" for source in self._sources(name)) or "(?!)"
-        return re.compile(sources, re.IGNORECASE | re.VERBOSE)
+        return pattern_of(sources, re.IGNORECASE | re.VERBOSE)
 
     def _sources(self, name: str) -> list[str]:
         found = list(self._data.get(name) or ())
@@ -220,7 +242,7 @@ def _outnumbered(folded: str, language: Language) -> str:
     return best if best and counts[best] > len(language.words.findall(folded)) else ""
 
 
-_SPACED_WORD = re.compile(r"[^\W\d_]+")
+_SPACED_WORD = pattern_of(r"[^\W\d_]+")
 
 
 def length(text: str) -> float:
@@ -272,7 +294,7 @@ def patterns_under(topic: str) -> list[dict[str, re.Pattern[str]]]:
     """Return the patterns of a topic by name, of each file that has it."""
     return [
         {
-            name: re.compile(either(sources, unspaced=bool(data.get("unspaced"))), re.IGNORECASE)
+            name: pattern_of(either(sources, unspaced=bool(data.get("unspaced"))), re.IGNORECASE)
             for name, sources in data[topic].items()
         }
         for data in FILES.values()

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from react_mem.memory.language import UNSPACED, length
+from react_mem.memory.language import UNSPACED, length, pattern_of
 from react_mem.memory.language.hedging import asks_from
 from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.language.sentence_ends import begins_anew, bounded
@@ -21,7 +21,7 @@ from react_mem.memory.language.statements import is_question, is_request, says_s
 MAX_CLAUSE = 400  # characters; a longer clause is cut where a word ends
 _EMOTICON = r"(?<!\w)[:;=xX8][-'^o]?[()DPp3|/\\]+(?!\w)|(?<=\s)[)(]{2,}|(?<=\w)[)]{2,}|[=:]\){2,}"
 _SYMBOL = r"[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+"
-_FEELING = re.compile(
+_FEELING = pattern_of(
     # faces, hands, and what is thrown or lit for joy
     r"[\u2639-\u263b\u270a-\u270d\u2728\U0001f389\U0001f38a\U0001f440\U0001f446-\U0001f450\U0001f480\U0001f4a9\U0001f4aa"
     r"\U0001f4af\U0001f525\U0001f600-\U0001f64f\U0001f90c\U0001f90f-\U0001f92f\U0001f970-\U0001f97a\U0001f9d0"
@@ -34,15 +34,15 @@ The sign of a thing (a cat, a heart, an arrow) stands beside its word or in its 
 
 _HALF = 3  # words that may be only the topic of a sentence: "My cat 😊 is called Mimi"
 
-_JOINT = re.compile(
+_JOINT = pattern_of(
     rf",\s+|,(?=[{UNSPACED}])|[，；]|(?<=[\u3041-\u309f])、|;\s+|:\s+|：|\s[-–—]\s|—|\s(?=\()|(?=（)|(?<=\))\s|(?<=）)"
     rf"|(?P<symbols>(?:\s*(?:{_SYMBOL}|{_EMOTICON})\s*)+)"
     # in a script without spaces a space is punctuation
     rf"|(?<=[{UNSPACED}])[ \u3000]+(?=[{UNSPACED}])"
 )
-_ASKS = re.compile(r"[?？؟][\s\"'”’»」』)）!！.…。]*$")
+_ASKS = pattern_of(r"[?？؟][\s\"'”’»」』)）!！.…。]*$")
 
-_QUOTATION = re.compile(
+_QUOTATION = pattern_of(
     r"“[^“”]{6,}”|«[^«»]{6,}»|„[^„“”]{6,}[“”]|「[^「」]{4,}」|『[^『』]{4,}』|【[^【】]{4,}】|(?<!\w)\"[^\"\n]{6,}\"(?!\w)"
     r"|(?<!\w)'[^'\n]{6,}'(?!\w)|‘[^‘’\n]{6,}’(?!\w)"
 )

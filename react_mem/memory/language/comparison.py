@@ -13,12 +13,12 @@ from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 
-from react_mem.memory.language import LANGUAGES, UNSPACED
+from react_mem.memory.language import LANGUAGES, UNSPACED, pattern_of
 from react_mem.memory.language.folding import fold
 
-_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_WORD = pattern_of(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
+_UNSPACED_RUN = pattern_of(f"[{UNSPACED}]+")
+_NUMBER = pattern_of(r"\d+(?:[.,:]\d+)*")
 
 _COMMON_START = 4  # letters shared by two forms of a word: "live" and "lives", "reise" and "reisen"
 _SPACED = tuple(one for one in LANGUAGES if not one.unspaced)
@@ -68,7 +68,7 @@ def content_words(text: str) -> list[str]:
     return [word for word in words(_POSSESSIVE.sub("", text)) if word not in _FUNCTION_WORDS]
 
 
-_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b", re.IGNORECASE)
+_POSSESSIVE = pattern_of(r"(?<=\w)['’]s\b", re.IGNORECASE)
 
 
 def _stems(word: str, least: float = 0) -> set[str]:
@@ -137,7 +137,7 @@ def names(text: str) -> set[str]:
     return found
 
 
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTERS = pattern_of(r"[^\W\d_]+")
 
 
 class Vocabulary:

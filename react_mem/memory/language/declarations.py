@@ -10,23 +10,31 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from react_mem.memory.language import LANGUAGES, UNSPACED, Language, language_of, languages_of, other_language
+from react_mem.memory.language import (
+    LANGUAGES,
+    UNSPACED,
+    Language,
+    language_of,
+    languages_of,
+    other_language,
+    pattern_of,
+)
 from react_mem.memory.language.folding import has_words
 
 _MAX_CHARS = 400  # a longer sentence is prose, not chat: it is kept as it is
-_QUOTED = re.compile(r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|‘[^‘’]+’|«[^«»]+»|「[^「」]+」|『[^『』]+』")
+_QUOTED = pattern_of(r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|‘[^‘’]+’|«[^«»]+»|「[^「」]+」|『[^『』]+』")
 # without the letters of scripts that put no space before and behind it
 _PART = rf"[^\s@{UNSPACED}\u3000-\u303f\uff00-\uffef]"
-_ADDRESS = re.compile(
+_ADDRESS = pattern_of(
     rf"(?:[a-z][a-z\d+.-]*://|www\.){_PART}+(?:@{_PART}+)?|{_PART}+@{_PART}+\.[^\W\d_{UNSPACED}]+", re.IGNORECASE
 )
 _VALUE = " 0 "
-_END = re.compile(r"\W+$")
-_CLAUSE_END = re.compile(r"[,;:]\s|[，；：、](?=.)")
-_WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
-_CLITIC = re.compile(r"(?:n['’]t|['’]\w+)\b", re.IGNORECASE)
+_END = pattern_of(r"\W+$")
+_CLAUSE_END = pattern_of(r"[,;:]\s|[，；：、](?=.)")
+_WORD = pattern_of(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
+_CLITIC = pattern_of(r"(?:n['’]t|['’]\w+)\b", re.IGNORECASE)
 
-_LETTER = re.compile(r"[^\W\d_]")
+_LETTER = pattern_of(r"[^\W\d_]")
 
 _MIN_WORDS = 3
 _MIN_LETTERS = 6  # least words, or letters of a script without spaces, of a statement in a language without a file

@@ -14,21 +14,21 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import chain
 
-from react_mem.memory.language import LANGUAGES, has_capital_nouns
+from react_mem.memory.language import LANGUAGES, has_capital_nouns, pattern_of
 from react_mem.memory.language.comparison import Vocabulary, content_words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.statements import sentences
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = pattern_of(r"[^\W\d_]+")
 
 _DATE = r"\d{4}-\d{2}-\d{2}"
-_PART = re.compile(rf"{_DATE}|\d+(?:[.,:/]\d+)*")
+_PART = pattern_of(rf"{_DATE}|\d+(?:[.,:/]\d+)*")
 # Phone numbers and "12 500 000": one number with gaps, or several.
-_RUN = re.compile(rf"{_DATE}(?!\d)|\d+(?:[.,:/ -]\d+)*")
-_GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
-_DECIMAL = re.compile(r"(\d+)[.,](\d+)")
-_DIGITS = re.compile(r"\d+")
-_NAME = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
+_RUN = pattern_of(rf"{_DATE}(?!\d)|\d+(?:[.,:/ -]\d+)*")
+_GROUPED = pattern_of(r"\d{1,3}(?:[.,]\d{3})+")
+_DECIMAL = pattern_of(r"(\d+)[.,](\d+)")
+_DIGITS = pattern_of(r"\d+")
+_NAME = pattern_of(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
 _SPELT = {word: str(number) for one in LANGUAGES for number, words in enumerate(one.number_words) for word in words}
 _NO_NAMES = {"i", "user", "assistant", "agent", "ai", *map(fold, (*calendar.month_name, *calendar.day_name))}
 

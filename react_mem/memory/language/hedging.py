@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import Stemmer
 
-from react_mem.memory.language import EVERY, FILES, UNSPACED, denial_of, languages_of, words_under
+from react_mem.memory.language import EVERY, FILES, UNSPACED, denial_of, languages_of, pattern_of, words_under
 from react_mem.memory.language.comparison import content_words, numbers, words
 
 _READ = 400  # characters read: a clause is no longer
 
 _HEDGES = [
-    {name: re.compile(source, re.I | re.X) for name, source in data["lowers"].items()}
+    {name: pattern_of(source, re.I | re.X) for name, source in data["lowers"].items()}
     for data in FILES.values()
     if "lowers" in data
 ]
@@ -118,14 +118,14 @@ def without_counting(text: str) -> str:
     return _COUNTED.sub("", text)
 
 
-_DENSE = re.compile(f"[{UNSPACED}]")
+_DENSE = pattern_of(f"[{UNSPACED}]")
 _NO_LETTER_BEFORE = rf"(?<![^\W{UNSPACED}])"
 
 
 def _asking(*, unspaced: bool) -> re.Pattern[str]:
     files = (data.get("asks_behind", ()) for data in FILES.values() if bool(data.get("unspaced")) is unspaced)
     sources = "|".join(f"(?:{one})" for listed in files for one in listed)
-    return re.compile(sources if unspaced else f"{_NO_LETTER_BEFORE}(?:{sources})", re.IGNORECASE | re.VERBOSE)
+    return pattern_of(sources if unspaced else f"{_NO_LETTER_BEFORE}(?:{sources})", re.IGNORECASE | re.VERBOSE)
 
 
 _ASKING = (_asking(unspaced=False), _asking(unspaced=True))
@@ -134,7 +134,7 @@ DENYING = words_under("denying")  # case-folded negations of languages without a
 _ASSENTING = words_under("assenting")
 _COUNTING = {word: str(number) for one in EVERY for number, forms in enumerate(one.number_words) for word in forms}
 _LONGEST_FIRST = sorted(_COUNTING, key=len, reverse=True)
-_COUNTED = re.compile(
+_COUNTED = pattern_of(
     rf"{'|'.join(re.escape(word) for word in _LONGEST_FIRST if _DENSE.search(word))}"
     rf"|{_NO_LETTER_BEFORE}(?:{'|'.join(re.escape(word) for word in _LONGEST_FIRST if not _DENSE.search(word))})\b",
     re.IGNORECASE,
@@ -143,8 +143,8 @@ _COUNTED = re.compile(
 
 # Claims of texts: subject, numbers and polarity. Claims that differ in number or polarity alone contradict.
 
-_LETTERS = re.compile(rf"(?:(?![{UNSPACED}])[\w'’])+")
-_VERB_ENDING = re.compile(r"(?<=[\u30a0-\u30ff\u3400-\u9fff])[\u3040-\u309f]+(?=\s*(?:[。．.!?！？\n]|$))")
+_LETTERS = pattern_of(rf"(?:(?![{UNSPACED}])[\w'’])+")
+_VERB_ENDING = pattern_of(r"(?<=[\u30a0-\u30ff\u3400-\u9fff])[\u3040-\u309f]+(?=\s*(?:[。．.!?！？\n]|$))")
 """Kana at the end of a Japanese sentence: a denial ends otherwise there, and is the same before it."""
 _stem = Stemmer.Stemmer("english")
 

@@ -18,7 +18,15 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from react_mem.memory.language import FILES, has_capital_nouns, known_language, languages_of, length, other_language
+from react_mem.memory.language import (
+    FILES,
+    has_capital_nouns,
+    known_language,
+    languages_of,
+    length,
+    other_language,
+    pattern_of,
+)
 from react_mem.memory.language.declarations import declares, ends_in_name, has_structure
 from react_mem.memory.language.folding import has_words
 from react_mem.memory.language.hedging import JOINING, asks_from, has_sign
@@ -28,7 +36,7 @@ from react_mem.memory.language.sentence_ends import begins_anew, ends_sentence, 
 
 _OPENING = "\"'“‘«„»「『(（*_¡¿ \t"
 _SHORT = 3
-_CLAUSE_END = re.compile(r"[,;:，；：]\s*")
+_CLAUSE_END = pattern_of(r"[,;:，；：]\s*")
 
 
 @dataclass(frozen=True)
@@ -97,13 +105,13 @@ def _halves(data: Mapping[str, Any]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     begins, ends = ("|".join(data["runs_on"][name]) for name in ("begins", "ends"))
     # between letters without spaces there is no end of a word
     bound = "" if data.get("unspaced") else r"\b"
-    return re.compile(f"(?:{begins}){bound}", re.IGNORECASE), re.compile(f"{bound}(?:{ends})$", re.IGNORECASE)
+    return pattern_of(f"(?:{begins}){bound}", re.IGNORECASE), pattern_of(f"{bound}(?:{ends})$", re.IGNORECASE)
 
 
 _HALVES = {code: _halves(data) for code, data in FILES.items() if "runs_on" in data}
 
 
-_BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_BREAK = pattern_of("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 _MIN_WIDTH = 20  # least columns that text is wrapped at
 _LOOK = 200  # characters read on either side of a break
@@ -111,26 +119,26 @@ _FEW = 2  # a statement on a line of its own has more words; two letters of a sc
 _MOST = 50
 """Breaks of a text whose words are parsed, a third of a millisecond each; behind them the next beginning decides."""
 
-_ITEM = re.compile(r"[ \t]*(?:[-*+•◦▪▫‣●○·☐☑✓✔][ \t]+|[\u2460-\u2473]|[(（]?[1１][.)、．）][ \t]*(?=\D))")
-_NUMBERED = re.compile(r"[ \t]*[(（]?(?:\d{1,3}|[^\W\d_])[.)、．）](?=\D)")
+_ITEM = pattern_of(r"[ \t]*(?:[-*+•◦▪▫‣●○·☐☑✓✔][ \t]+|[\u2460-\u2473]|[(（]?[1１][.)、．）][ \t]*(?=\D))")
+_NUMBERED = pattern_of(r"[ \t]*[(（]?(?:\d{1,3}|[^\W\d_])[.)、．）](?=\D)")
 """An item that does not begin a list: as in CommonMark it counts behind another item."""
 
-_ALONE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[>＞|｜]|`{3}|~~~|<[/!a-zA-Z]|\*\*[^*]+\*\*[ \t:：]*$)")
+_ALONE = pattern_of(r"[ \t]*(?:#{1,6}[ \t]|[>＞|｜]|`{3}|~~~|<[/!a-zA-Z]|\*\*[^*]+\*\*[ \t:：]*$)")
 """A heading, a table, a quotation, mark-up: nothing continues before or behind it."""
 
-_LABEL = re.compile(r"[ \t]*[^\W\d][^:：.!?。！？\n]{0,30}(?::[ \t]+|：)\S")
-_CLOSING = re.compile(r"[.!?…。！？、，\"'”’»」』)）]+")
-_GOES_ON = re.compile(r"[,;、，；(（\[&+/–—-][\"'”’»]*$")
+_LABEL = pattern_of(r"[ \t]*[^\W\d][^:：.!?。！？\n]{0,30}(?::[ \t]+|：)\S")
+_CLOSING = pattern_of(r"[.!?…。！？、，\"'”’»」』)）]+")
+_GOES_ON = pattern_of(r"[,;、，；(（\[&+/–—-][\"'”’»]*$")
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 )
-_ENDS_UNSPACED = re.compile(f"[{_UNSPACED}]$")
-_BEGINS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_SPACE = re.compile(r"\s")
-_ENDS_IN_MARK = re.compile("[\u3000-\u303f\uff00-\uff0f\uff1a-\uff1f]$")
-_HYPHENATED = re.compile(r"[^\W\d_]-$")
+_ENDS_UNSPACED = pattern_of(f"[{_UNSPACED}]$")
+_BEGINS_UNSPACED = pattern_of(f"[{_UNSPACED}]")
+_ANY_UNSPACED = pattern_of(f"[{_UNSPACED}]")
+_SPACE = pattern_of(r"\s")
+_ENDS_IN_MARK = pattern_of("[\u3000-\u303f\uff00-\uff0f\uff1a-\uff1f]$")
+_HYPHENATED = pattern_of(r"[^\W\d_]-$")
 
 
 def unwrapped(text: str) -> str:

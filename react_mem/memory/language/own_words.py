@@ -18,12 +18,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from react_mem.memory.language import FILES, LANGUAGES
+from react_mem.memory.language import FILES, LANGUAGES, pattern_of
 from react_mem.memory.language import shown_parts as shown
 from react_mem.memory.language.folding import unmarked
 from react_mem.memory.language.shown_parts import Span, joined
 
-_LINE_BREAK = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_LINE_BREAK = pattern_of("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 class Part(NamedTuple):
@@ -111,26 +111,26 @@ def _patterns(name: str, *, behind_courtesy: bool) -> re.Pattern[str]:
         begin = f"^(?:{data['courtesy']})*+" if behind_courtesy else ""
         own = f"{begin}(?:{'|'.join(f'(?:{one})' for one in data.get(name, ()))})"
         found += [own, f"(?=[\\x00-\\x7f]*$){unmarked(own)}"] if typed_plain else [own]
-    return re.compile("|".join(f"(?:{one})" for one in found), re.IGNORECASE)
+    return pattern_of("|".join(f"(?:{one})" for one in found), re.IGNORECASE)
 
 
 _ASKS, _PRESENTS, _SAYS = (_patterns(name, behind_courtesy=True) for name in ("asks", "presents", "says"))
 _POINTS, _OWN = (_patterns(name, behind_courtesy=False) for name in ("points", "own"))
 
 _LABEL_CHARS = r"[^\s:：*#>|\[\](){}][^:：\n]{0,30}"
-_HEADER = re.compile(
+_HEADER = pattern_of(
     rf"^[ \t]*+\*{{0,2}}({_LABEL_CHARS}?)[ \t]*+\*{{0,2}}[:：]\*{{0,2}}[ \t]*+(\S[^\n]*)$", re.MULTILINE
 )
 _MARKS = frozenset(word for data, _ in _DATA for word in data.get("mail_marks", ()))
 _LABELS = _MARKS | {word for data, _ in _DATA for word in data.get("mail_labels", ())}
-_WORDED_RULE = re.compile(r"[ \t]*([-_=*—–─━－])\1\1[^\n]*[^\W_][^\n]*")
-_DATED = re.compile(r"\d{1,2}[:：]\d{2}|\d{4}|\S@\S")
+_WORDED_RULE = pattern_of(r"[ \t]*([-_=*—–─━－])\1\1[^\n]*[^\W_][^\n]*")
+_DATED = pattern_of(r"\d{1,2}[:：]\d{2}|\d{4}|\S@\S")
 
-_CLAUSE_END = re.compile(r"[.!?…]\s+|[,;]\s+|[，；。！？]")
-_HEADING = re.compile(r"#{1,6} \S")
-_QUESTION = re.compile(r"[^,，、;；.!?。！？…]{1,200}[?？]+[ \t]*")
+_CLAUSE_END = pattern_of(r"[.!?…]\s+|[,;]\s+|[，；。！？]")
+_HEADING = pattern_of(r"#{1,6} \S")
+_QUESTION = pattern_of(r"[^,，、;；.!?。！？…]{1,200}[?？]+[ \t]*")
 
-_QUOTATION = re.compile(
+_QUOTATION = pattern_of(
     r"\s*(?:“[^“”]+”|„[^„“”]+[“”]|«[^«»]+»|「[^「」]+」|『[^『』]+』|‘[^‘’]+’|\"[^\"]+\"|'[^']+'(?!\w))"
 )
 _MAX_BEHIND = 200
@@ -139,12 +139,12 @@ _MAX_BEHIND = 200
 _TIME = r"\d{1,2}[:：]\d{2}(?:[:：]\d{2})?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DATE = r"(?:\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?|\d{4}[^\W\d_]\d{1,2}[^\W\d_]\d{1,2}[^\W\d_])"
 _NAME = r"[^\s:：\d\[\]][^:：\n\[\]]{0,40}"
-_STAMPED = re.compile(
+_STAMPED = pattern_of(
     rf"[ \t]*(?:[\[(（【][^\n\])）】]{{0,30}}{_TIME}[^\n\])）】]{{0,30}}[\])）】][ \t]*{_NAME}[:：]"
     rf"|{_DATE},?[ \t]+{_TIME}[ \t]*(?:[-–—][ \t]*)?{_NAME}[:：]"
     rf"|{_NAME}[\[(（]{_DATE},?[ \t]+{_TIME}[\])）][:：]?[ \t]*$)"
 )
-_SPEAKER = re.compile(r"[ \t]*([^\W\d_][^\n:：.!?。！？]{0,29}?)[ \t]*[:：][ \t]*\S")
+_SPEAKER = pattern_of(r"[ \t]*([^\W\d_][^\n:：.!?。！？]{0,29}?)[ \t]*[:：][ \t]*\S")
 _MIN_SPEAKER = 2
 _MIN_SPOKEN = 3
 """Lines of two who speak in turns, of whom one speaks again, are a conversation; two labelled lines are a list."""

@@ -6,11 +6,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from react_mem.memory.language import FILES, languages_of, words_under
+from react_mem.memory.language import FILES, languages_of, pattern_of, words_under
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 
 # From the first sign of a run on and without looking back: a line may be a megabyte of dots.
-_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")
+_END = pattern_of(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")
 # A full stop after one of these does not end a sentence, nor does one after a single letter ("U.S.", "p.m.",
 # "J. Smith"), unless a statement begins there.
 
@@ -21,12 +21,12 @@ def _listed(name: str) -> str:
 
 
 _ABBREVIATED, _BEFORE_NUMBERS = _listed("abbreviations"), _listed("abbreviations_before_numbers")
-_ABBREVIATION = re.compile(
+_ABBREVIATION = pattern_of(
     rf"(?:^|[\s(\"'“‘.])(?:(?P<letter>[^\W\d])|{_ABBREVIATED}|(?P<before_number>{_BEFORE_NUMBERS}))$", re.IGNORECASE
 )
-_INITIALS = re.compile(r"(?:^|[^\w.])[^\W\d]\.\s+[^\W\d]$|\.[a-z]$|^\W*[^\W\d]$")
+_INITIALS = pattern_of(r"(?:^|[^\w.])[^\W\d]\.\s+[^\W\d]$|\.[a-z]$|^\W*[^\W\d]$")
 """Several initials, or one at the beginning: a name, or an item of a list."""
-_BEGINS = re.compile(
+_BEGINS = pattern_of(
     "|".join(
         f"(?:{pattern})" if data.get("unspaced") else rf"(?:{pattern})(?![\w.])"
         for data in FILES.values()
@@ -34,12 +34,12 @@ _BEGINS = re.compile(
     ),
     re.IGNORECASE,
 )
-_ORDINAL = re.compile(rf"(?:^|\s)(?:{_listed('before_ordinals')})\s\d{{1,2}}$", re.IGNORECASE)
+_ORDINAL = pattern_of(rf"(?:^|\s)(?:{_listed('before_ordinals')})\s\d{{1,2}}$", re.IGNORECASE)
 """A number with a full stop that is no end: "am 17. Juni"."""
 
 _LOOK_AHEAD = 40  # characters behind a full stop that show the beginning of a statement
-_SOMETHING = re.compile(r"\S")
-_LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
+_SOMETHING = pattern_of(r"\S")
+_LIST_NUMBER = pattern_of(r"\s*\d{1,3}$")
 
 
 def begins_anew(text: str) -> bool:
@@ -115,7 +115,7 @@ def bounded(sentence: str, limit: int = MAX_INDEXED_CHARS) -> Iterator[str]:
 
 _LOOKED_AT = 300  # characters read of a line: code shows at its beginning
 
-_CODE = re.compile(
+_CODE = pattern_of(
     r"""^\s*(?:
         (?:async\s+)?def\s+\w+\s*\(|class\s+\w+\s*[:({]|import\s+[\w.*{][\w.*{}, ]*(?:\s+(?:as|from)\s+\S+)?;?$
         |from\s+[\w.]+\s+import\s|\#include\b|\#!|package\s+[\w.]+;|use\s+[\w:]+;|using\s+[\w.]+;
@@ -134,7 +134,7 @@ _CODE = re.compile(
     re.VERBOSE,
 )
 # The words of a database are code where they are written as such: "Select a book from the shelf" is not.
-_QUERY = re.compile(
+_QUERY = pattern_of(
     r"^\s*(?:SELECT\b.*\bFROM|INSERT\s+INTO|UPDATE\b.*\bSET|DELETE\s+FROM|(?:CREATE|ALTER|DROP)\s+\w+)\b"
 )
 

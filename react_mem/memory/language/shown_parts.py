@@ -13,8 +13,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from react_mem.memory.language import pattern_of
+
 Span = tuple[int, int]  # start and end of a stretch of a text
-MARK = re.compile('[`@:：\n\r\u2028<>＞“”„«»‹›「」『』‘’"]|~~~|([-_=*—–─━－])\\1\\1')
+MARK = pattern_of('[`@:：\n\r\u2028<>＞“”„«»‹›「」『』‘’"]|~~~|([-_=*—–─━－])\\1\\1')
 """The marks of all kinds below: a text without any of them, as most are, shows nothing."""
 
 
@@ -33,15 +35,15 @@ def joined(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-_INLINE_CODE = re.compile(r"(`(?<!``)`{2,})(?!`)[^\n`]+(?<!`)\1(?!`)")
-_FENCE = re.compile(
+_INLINE_CODE = pattern_of(r"(`(?<!``)`{2,})(?!`)[^\n`]+(?<!`)\1(?!`)")
+_FENCE = pattern_of(
     r"(?P<leads>^[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?)?"
     r"(?P<fence>(?<!`)`{3,}+|(?(leads)~{3,}+|(?!)))(?P<info>[^\n`]*+)$",
     re.MULTILINE,
 )
 
 
-_FENCE_MARK = re.compile("```|~~~")
+_FENCE_MARK = pattern_of("```|~~~")
 
 
 def inline_code(text: str) -> Iterator[Span]:
@@ -89,12 +91,12 @@ def _fences(text: str) -> Iterator[re.Match[str]]:
 # Possessive: what is folded under one header is no other header's.
 _LINE = r"\S[^\n]*+(?:\n|\Z)"
 _HEADER = rf"\*{{0,2}}[^\s:：*][^:：\n]{{0,30}}(?::\*{{0,2}}[ \t]++|：\*{{0,2}}[ \t]*+){_LINE}(?:[ \t]++{_LINE})*+"
-_UNDER_A_RULE = re.compile(rf"^[ \t]*+([-_=*—–─━－])\1\1[^\n]*+\n(?:[ \t]*+\n)?(?:{_HEADER}){{2}}", re.MULTILINE)
-_HEADERS = re.compile(rf"^(?:{_HEADER}){{3,}}+", re.MULTILINE)
+_UNDER_A_RULE = pattern_of(rf"^[ \t]*+([-_=*—–─━－])\1\1[^\n]*+\n(?:[ \t]*+\n)?(?:{_HEADER}){{2}}", re.MULTILINE)
+_HEADERS = pattern_of(rf"^(?:{_HEADER}){{3,}}+", re.MULTILINE)
 _ADDRESS = r"[<(\[](?:mailto:)?[^<>()\[\]\s@]{1,64}@[^<>()\[\]\s@]{1,255}[>)\]]"
-_HAS_ADDRESS = re.compile(_ADDRESS)
-_ATTRIBUTION = re.compile(rf"{_ADDRESS}[^\n]{{0,60}}[:：][ \t]*$", re.MULTILINE)
-_QUOTES_FOLLOW = re.compile(r"[ \t]*\n(?:[ \t]*\n)?[ \t]*[>＞]")
+_HAS_ADDRESS = pattern_of(_ADDRESS)
+_ATTRIBUTION = pattern_of(rf"{_ADDRESS}[^\n]{{0,60}}[:：][ \t]*$", re.MULTILINE)
+_QUOTES_FOLLOW = pattern_of(r"[ \t]*\n(?:[ \t]*\n)?[ \t]*[>＞]")
 
 
 def mail(text: str) -> Iterator[Span]:
@@ -120,7 +122,7 @@ def mail(text: str) -> Iterator[Span]:
         yield begin, end
 
 
-_QUOTED_LINES = re.compile(r"(?:^[ \t]*[>＞][^\n]*(?:\n|\Z))+", re.MULTILINE)
+_QUOTED_LINES = pattern_of(r"(?:^[ \t]*[>＞][^\n]*(?:\n|\Z))+", re.MULTILINE)
 _WRAPPED_AT = 60
 """A quoted line of so many characters without an end of a sentence was wrapped: the next line is its rest."""
 _ENDS = tuple('.!?…:;。！？：；"”»」)')
@@ -140,7 +142,7 @@ def quoted_lines(text: str) -> Iterator[Span]:
         yield begin, end
 
 
-_TAG = re.compile(r"<(?:/|(?<!\w<))([A-Za-z][\w:-]*)(?:\s[^<>]*|/)?>")
+_TAG = pattern_of(r"<(?:/|(?<!\w<))([A-Za-z][\w:-]*)(?:\s[^<>]*|/)?>")
 _FORMATTING = {"a", "b", "code", "em", "i", "kbd", "mark", "s", "small", "span", "strong", "sub", "sup", "u"}
 _BLOCKS = {"article", "blockquote", "body", "div", "form", "html", "main", "ol", "pre", "script", "section", "style"}
 _BLOCKS |= {"table", "ul"}
@@ -159,14 +161,14 @@ def pages(text: str) -> Iterator[Span]:
     yield tags[0].start(), len(text) if unclosed else tags[-1].end()
 
 
-_MARKS = re.compile(r"([“”„«»‹›「」『』‘’\"])\1*")
+_MARKS = pattern_of(r"([“”„«»‹›「」『』‘’\"])\1*")
 _CLOSES = {"”": "“„”", "“": "„", "»": "«", "«": "»", "›": "‹", "‹": "›", "」": "「", "』": "『", "’": "‘"}
 _OPENS = frozenset("“„«»‹›「『‘")
-_CODE_SPAN = re.compile(r"(`(?<!``)`?)(?!`)[^\n`]+(?<!`)\1(?!`)")
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CODE_SPAN = pattern_of(r"(`(?<!``)`?)(?!`)[^\n`]+(?<!`)\1(?!`)")
+_UNSPACED = pattern_of("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
-_SEVERAL = re.compile(r"[.!?…؟۔।]\s+\S|\n\s*\S")
-_SEVERAL_UNSPACED = re.compile(r"[。！？]\S")
+_SEVERAL = pattern_of(r"[.!?…؟۔।]\s+\S|\n\s*\S")
+_SEVERAL_UNSPACED = pattern_of(r"[。！？]\S")
 _MIN_CHARS = 20
 _MIN_CHARS_UNSPACED = 10
 _LONG = 200  # a quotation of so many characters is somebody's text, however few sentences it has

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from react_mem.memory.language import FILES, length
+from react_mem.memory.language import FILES, length, pattern_of
 from react_mem.memory.language.folding import edges, has_words
 from react_mem.memory.language.hedging import assents, is_denied
 from react_mem.memory.language.own_words import own_words_in
@@ -98,10 +98,10 @@ def _listed(name: str) -> list[str]:
     return [one for data in FILES.values() for one in data.get("standing", {}).get(name, ())]
 
 
-_ANY = re.compile("|".join(map(re.escape, _listed("hints"))))
-_INSTRUCTS = re.compile("|".join(f"(?:{source})" for source in _listed("instructs")))
-_TOPICS = [re.compile(source) for source in _listed("topics")]
-_PREFERRED = [re.compile(source) for source in _listed("prefers")]
+_ANY = pattern_of("|".join(map(re.escape, _listed("hints"))))
+_INSTRUCTS = pattern_of("|".join(f"(?:{source})" for source in _listed("instructs")))
+_TOPICS = [pattern_of(source) for source in _listed("topics")]
+_PREFERRED = [pattern_of(source) for source in _listed("prefers")]
 
 
 # Preferences in what is said, in any language with a file.
@@ -130,7 +130,7 @@ def preferred_in(text: str) -> Sequence[str]:
 
 # Words in front of what is stated, such as the "No," of an answer, and the mark behind a clause that went on.
 
-_LEAD = re.compile(r"\s*([^,，、،;；:：.!?。！？\n]{1,40})[,，、،]\s*(?=\S)")
+_LEAD = pattern_of(r"\s*([^,，、،;；:：.!?。！？\n]{1,40})[,，、،]\s*(?=\S)")
 _OPEN_END = " \t\n,，、،;；:：–—-"
 _LEAD_WORDS = 2  # words of an answer in front of a statement, at most
 

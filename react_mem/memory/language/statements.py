@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Literal
 
-from react_mem.memory.language import EVERY, LANGUAGES, either, languages_of, length, patterns_under
+from react_mem.memory.language import EVERY, LANGUAGES, either, languages_of, length, pattern_of, patterns_under
 from react_mem.memory.language.declarations import declares, has_structure
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS, edges, has_words, normalise
 from react_mem.memory.language.hedging import has_sign, is_hypothetical
@@ -16,12 +16,12 @@ from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.sentence_ends import bounded, is_code, split_line
 
-_SENTENCE_END = re.compile(r"\n\s*\n|[.!?…]\s|[。！？]")
-_LINE_END = re.compile(r"\n")
+_SENTENCE_END = pattern_of(r"\n\s*\n|[.!?…]\s|[。！？]")
+_LINE_END = pattern_of(r"\n")
 
 _MAX_PLEASANTRY_WORDS = 6
 
-_LAUGHTER = re.compile(r"(\w{1,3}?)\1{2,}\w?")
+_LAUGHTER = pattern_of(r"(\w{1,3}?)\1{2,}\w?")
 """Something short again and again, in any language: "hahaha", "jajaja", "哈哈哈"."""
 
 _INDENTED = ("    ", "\t")
@@ -282,7 +282,7 @@ def cue(name: str) -> re.Pattern[str]:
     >>> bool(cue("past").search("Where did I live before?")), bool(cue("past").search("我以前住在哪里？"))
     (True, True)
     """
-    return re.compile(phrases(name), re.IGNORECASE)
+    return pattern_of(phrases(name), re.IGNORECASE)
 
 
 def cue_words(name: str) -> str:
@@ -296,29 +296,13 @@ def listed(topic: Literal["web", "fields"], name: str) -> list[str]:
     return [entry for one in found for entry in ([one] if isinstance(one, str) else one)]
 
 
-# Cues of a whole message: a decision, a question about a whole conversation, a question about the past.
+# Cues of a whole message: a question about a whole conversation, a question about the past.
 
-_DECISION_CHARS = 4_000  # characters read: a decision is a short message or the beginning of a long one
 _MOST_CHARS = 600  # a longer text brings its own context
 _MAX_QUESTION = 2_000
 
-_SETTLES, _WHOLE = patterns_under("settles"), patterns_under("whole")
+_WHOLE = patterns_under("whole")
 _LENGTH, _OF_A_THING, _PAST = cue("no_past"), cue("past_of_a_thing"), cue("past")
-
-
-def settles(text: str) -> bool:
-    """Return true for a message that closes or decides something; quotations and questions decide nothing.
-
-    >>> settles("OK, let's go with PostgreSQL."), settles("Chốt phương án hai nhé."), settles("Have we decided yet?")
-    (True, True, False)
-    """
-    said = _plain_own_words(text[:_DECISION_CHARS])
-    return any(
-        one["says"].search(sentence) and not one["open"].search(sentence)
-        for sentence in sentences(said)
-        if not is_question(sentence)
-        for one in _SETTLES
-    )
 
 
 def asks_whole(text: str) -> bool:

@@ -8,12 +8,12 @@ from functools import lru_cache
 
 import Stemmer
 
-from react_mem.memory.language import LANGUAGES, UNSPACED
+from react_mem.memory.language import LANGUAGES, UNSPACED, pattern_of
 from react_mem.memory.language.folding import fold
 
 _STEM = 6  # six letters tell English words apart well enough, and "allergic" from "allergy" not at all
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
-_HAN = re.compile("[\u3400-\u9fff]")
+_UNSPACED_RUN = pattern_of(f"[{UNSPACED}]+")
+_HAN = pattern_of("[\u3400-\u9fff]")
 
 
 _ENDINGS = tuple(ending for language in LANGUAGES for ending in language.endings)
@@ -38,7 +38,7 @@ _SPACED = [language for language in LANGUAGES if not language.unspaced]
 _STOP = frozenset().union(*(language.stop for language in _SPACED))
 # For those who type Vietnamese without diacritics; compared with the unfolded word, so that "tối" is not "tôi".
 _STOP_FOLDED = frozenset(map(fold, _STOP))
-_STOP_UNSPACED = re.compile(
+_STOP_UNSPACED = pattern_of(
     "|".join(
         sorted(
             (re.escape(word) for language in LANGUAGES if language.unspaced for word in language.stop),
@@ -50,7 +50,7 @@ _STOP_UNSPACED = re.compile(
 )
 _SAME = {_stem(fold(word)): _stem(fold(head)) for one in _SPACED for word, head in one.same.items()}
 _SAME_UNSPACED = {word: head for one in LANGUAGES if one.unspaced for word, head in one.same.items()}
-_ANY_SAME_UNSPACED = re.compile("|".join(sorted(map(re.escape, _SAME_UNSPACED), key=len, reverse=True)) or "(?!)")
+_ANY_SAME_UNSPACED = pattern_of("|".join(sorted(map(re.escape, _SAME_UNSPACED), key=len, reverse=True)) or "(?!)")
 
 
 def content_terms(text: str) -> set[str]:
@@ -85,14 +85,14 @@ def _unspaced_terms(run: str) -> set[str]:
 _MARKS = "".join(chr(code) for code in range(0x300, 0x2000) if unicodedata.category(chr(code)).startswith("M"))
 """Marks that belong to a word without being letters: vowels of Hindi or Thai, an accent apart from its letter."""
 
-_WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
-_POSSESSIVE = re.compile(r"['’](?:s|d|m|ll|re|ve|t)\b")
+_WORD = pattern_of(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
+_POSSESSIVE = pattern_of(r"['’](?:s|d|m|ll|re|ve|t)\b")
 _UNSPACED_SCRIPTS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
 )
-_UNSPACED = re.compile(f"[{_UNSPACED_SCRIPTS}]")
+_UNSPACED = pattern_of(f"[{_UNSPACED_SCRIPTS}]")
 """Scripts without spaces between words: each pair of characters counts as a word."""
-_RUN = re.compile(f"[{_UNSPACED_SCRIPTS}][{_UNSPACED_SCRIPTS}{_MARKS}]*|[^{_UNSPACED_SCRIPTS}]+")
+_RUN = pattern_of(f"[{_UNSPACED_SCRIPTS}][{_UNSPACED_SCRIPTS}{_MARKS}]*|[^{_UNSPACED_SCRIPTS}]+")
 
 _COMMON = frozenset(fold(word) for one in LANGUAGES if not one.unspaced for word in one.unsearched)
 """Function words and everyday phrases of all languages with a file; folded, as often typed."""

@@ -162,20 +162,6 @@ def count_tokens(text: str) -> int:
     return -(-_hundredths(text) // 100)
 
 
-def takes_more(text: str, tokens: int) -> bool:
-    """Return true if a text takes more tokens than the given; a long text is counted no further than needed.
-
-    >>> takes_more("The quick brown fox jumps over the lazy dog.", 12), takes_more("quick brown " * 9_000, 12)
-    (False, True)
-    """
-    left = 100 * tokens
-    for start in range(0, len(text), _BLOCK):
-        left -= _hundredths(text[start : start + _BLOCK])
-        if left < 0:
-            return True
-    return False
-
-
 def _hundredths(text: str) -> int:
     data = text.encode("utf-8", "replace")
     hundredths, rest = _take(data, _ASCII)

@@ -119,54 +119,18 @@ def test_a_higher_cosine_is_no_lower_similarity(scale: Calibration, one: float, 
     assert 0 <= scale.similarity(low) <= scale.similarity(high) <= 1
 
 
-@given(scales())
-def test_the_points_are_the_scale(scale: Calibration) -> None:
-    assert [scale.similarity(cosine) for cosine, _ in scale.points] == [similarity for _, similarity in scale.points]
-
-
-@given(scales())
-def test_a_calibration_is_the_same_after_json(scale: Calibration) -> None:
-    assert Calibration.model_validate_json(scale.model_dump_json()) == scale
-
-
-def test_a_vector_without_direction_is_similar_to_nothing() -> None:
-    assert KNOWN[LOCAL_MODEL].similarity(math.nan) == 0
-
-
 @pytest.mark.parametrize(
     ("points", "says"),
     [
-        ([], "begin with"),
         ([(-1, 0), (0.5, 0.5)], "end with"),
         ([(0, 0), (1, 1)], "begin with"),
         ([(-1, 0), (0.5, 0.5), (0.5, 0.6), (1, 1)], "rise"),
-        ([(-1, 0), (0.5, 0.5), (0.6, 0.4), (1, 1)], "rise"),
         ([(-1, 0), (math.nan, 0.5), (1, 1)], "finite"),
-        ([(-1, 0), (0.5, 1.5), (1, 1)], "less than or equal to 1"),
     ],
 )
 def test_a_stored_scale_that_does_not_rise_is_refused(points: Any, says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         Calibration(points=points, separation={})
-
-
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
-async def test_nine_in_ten_answers_pass_the_default_threshold_and_few_other_texts(share: float) -> None:
-    embeddings = squeezed(share)
-    scale = await calibrate(embeddings)
-    assert scale.separates
-    for pairs in HELD_OUT.values():
-        answers, unrelated = cosines(embeddings, pairs)
-        assert share_from(0.7, scale, answers) >= 0.85
-        assert share_from(0.7, scale, unrelated) <= 0.15
-
-
-async def test_an_embedder_that_tells_apart_well_loses_fewer_answers_rather_than_passing_fewer_other_texts() -> None:
-    embeddings = squeezed(0.5)
-    scale = await calibrate(embeddings)
-    answers, unrelated = cosines(embeddings, HELD_OUT["en"] + HELD_OUT["vi"])
-    assert share_from(0.7, scale, answers) == 1
-    assert 0.02 <= share_from(0.7, scale, unrelated) <= 0.15
 
 
 async def test_the_same_texts_are_as_similar_by_an_embedder_with_other_cosines() -> None:
@@ -191,24 +155,10 @@ async def test_a_language_that_the_embedder_does_not_know_does_not_move_the_scal
     assert share_from(0.7, scale, cosines(squeezed(0.0), HELD_OUT["en"])[1]) <= 0.15
 
 
-async def test_a_language_with_lower_cosines_loses_no_answers() -> None:
-    def lower_in_english(text: str, is_question: bool) -> list[float]:
-        share = 0.0 if TOPICS[text].startswith("en") else 0.8
-        return squeezed(share).embed_query(text) if is_question else squeezed(share).embed_documents([text])[0]
-
-    embeddings = FromFunction(lower_in_english)
-    scale = await calibrate(embeddings)
-    for pairs in HELD_OUT.values():
-        assert share_from(0.7, scale, cosines(embeddings, pairs)[0]) >= 0.85
-
-
 @pytest.mark.parametrize(
     "embeddings",
     [
         pytest.param(FromFunction(lambda text, is_question: [1.0, 2.0]), id="one vector for all"),
-        pytest.param(FromFunction(lambda text, is_question: [0.0, 0.0]), id="no direction"),
-        pytest.param(FromFunction(lambda text, is_question: [1.0 if is_question else -1.0]), id="opposite"),
-        pytest.param(FromFunction(lambda text, is_question: noise(f"{is_question} {text}")), id="by chance"),
         pytest.param(WordEmbeddings(), id="words"),
     ],
 )
@@ -225,25 +175,8 @@ async def test_a_vector_that_is_not_finite_is_refused() -> None:
         await calibrate(FromFunction(lambda text, is_question: [math.nan, 1.0]))
 
 
-async def test_missing_vectors_are_refused() -> None:
-    class Lossy(WordEmbeddings):
-        async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-            return self.embed_documents(texts[:-1])
-
-    with pytest.raises(ValueError, match="41 vectors for 42 texts"):
-        await calibrate(Lossy())
-
-
 async def test_what_is_known_of_the_local_model_is_what_is_measured() -> None:
     measured, known = await calibrate(LocalEmbeddings()), KNOWN[LOCAL_MODEL]
     # Other processors round otherwise.
     assert [cosine for cosine, _ in known.points] == pytest.approx([cosine for cosine, _ in measured.points], abs=0.003)
     assert known.separation == pytest.approx(measured.separation, abs=0.02)
-
-
-def test_the_local_model_loses_few_answers_at_the_default_threshold() -> None:
-    scale, embeddings = KNOWN[LOCAL_MODEL], LocalEmbeddings()
-    english = cosines(embeddings, HELD_OUT["en"])
-    assert share_from(0.7, scale, english[0]) >= 0.85
-    assert share_from(0.7, scale, english[1]) <= 0.55
-    assert share_from(0.7, scale, cosines(embeddings, HELD_OUT["vi"])[0]) >= 0.85

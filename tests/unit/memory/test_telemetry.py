@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 import logging
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.errors import GraphInterrupt
+from langchain_core.messages import AIMessage
 
 from react_mem.memory import telemetry
-from react_mem.memory.telemetry import emit
-from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Choice, Label, Metric, Name
+from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Choice, Label, Name
 from tests.support.heard import Heard, hear
-from tests.support.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).parents[3]
 SECRET = "my card is 4111-1111-1111-1111"
@@ -44,17 +38,6 @@ class TestWhatIsRecorded:
         # a gauge is there whenever it is read, not only after it was set
         assert heard.points("breaker.open")
 
-    def test_a_span_records_its_time_and_what_was_known_in_the_end(self, heard: Heard) -> None:
-        with telemetry.span("web_engine", engine="searxng") as measured:
-            measured.set(results=3)
-        assert heard.total("web_engine.duration", engine="searxng") == 1
-        assert heard.points("errors") == {}
-        [span] = heard.spans
-        assert (span.name, dict(span.attributes or {})) == (
-            "react_mem.web_engine",
-            {"engine": "searxng", "results": 3},
-        )
-
     def test_an_error_passes_through_and_only_its_kind_is_told(self, heard: Heard) -> None:
         with pytest.raises(ValueError, match="4111"), telemetry.span("web_page"):
             raise ValueError(SECRET)
@@ -62,28 +45,6 @@ class TestWhatIsRecorded:
         assert heard.total("web_page.duration", error_type="ValueError") == 1
         assert not heard.spans[0].status.is_ok
         assert "4111-1111" not in heard.everything()
-
-    def test_to_wait_for_a_human_is_no_error(self, heard: Heard) -> None:
-        with pytest.raises(GraphInterrupt), telemetry.span("tool", tool="pay"):
-            raise GraphInterrupt(())
-        assert heard.points("errors") == {}
-        assert heard.total("tool.duration", tool="pay") == 1
-
-    async def test_spans_know_their_parents_across_tasks(self, heard: Heard) -> None:
-        async def inner() -> None:
-            with telemetry.span("embedding", model="m", input="query"):
-                await asyncio.sleep(0)
-
-        with telemetry.span("read"):
-            await asyncio.gather(inner(), inner())
-        *inside, outer = heard.spans
-        assert [span.parent.span_id for span in inside if span.parent] == [outer.context.span_id] * 2
-
-    def test_several_sources_of_a_gauge_add_up(self, heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(emit._RECORDERS["pool.waiting"], "sources", [])
-        for n in (2, 3):
-            telemetry.observe("pool.waiting", lambda n=n: [(n, {})])  # type: ignore[misc]
-        assert heard.total("pool.waiting") == 5
 
 
 class TestWhatIsDropped:
@@ -102,8 +63,6 @@ class TestWhatIsDropped:
         "mistake",
         [
             lambda: telemetry.count("no such thing"),
-            lambda: telemetry.count("context.tokens", section="total"),
-            lambda: telemetry.record("turns", 1),
             lambda: telemetry.record("context.tokens", float("nan"), section="total"),
         ],
     )
@@ -132,23 +91,8 @@ class TestWhatIsDropped:
         assert label.admit("model-3") == "model-3"
         assert label.admit("model-999") == "other"
 
-    def test_what_is_not_text_is_no_label(self, heard: Heard) -> None:
-        telemetry.count("degradations", part=["vector"])  # type: ignore[arg-type]
-        assert heard.total("degradations", part="other") == 1
-
 
 class TestModels:
-    async def test_a_call_has_its_tokens(self, heard: Heard) -> None:
-        model = ScriptedModel(script=["hi"], name="gpt-4.1-mini")
-        with telemetry.model_call("answer", model) as call:
-            call.answered(
-                AIMessage("x", usage_metadata={"input_tokens": 100, "output_tokens": 20, "total_tokens": 120})
-            )
-        labels = {"purpose": "answer", "model": "gpt-4.1-mini"}
-        assert heard.total("model.duration", **labels) == 1
-        assert heard.total("model.tokens", **labels, direction="input") == 100
-        assert heard.total("model.tokens", **labels, direction="output") == 20
-
     def test_a_message_of_a_known_model_has_a_price(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def answer(model: str) -> AIMessage:
             usage = {"input_tokens": 500_000, "output_tokens": 0, "total_tokens": 500_000}
@@ -159,43 +103,12 @@ class TestModels:
         monkeypatch.setattr("react_mem.memory.telemetry.emit._PRICED", False)  # without the extra
         assert telemetry.cost_of(answer("gpt-4.1-mini-2025-04-14")) is None
 
-    def test_a_turn_adds_up_its_calls(self, heard: Heard) -> None:
-        def answer(read: int, written: int) -> AIMessage:
-            usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
-            return AIMessage("x", usage_metadata=usage, response_metadata={"model_name": "gpt-4.1-mini-2025-04-14"})
-
-        telemetry.turn_answered([HumanMessage(SECRET), answer(100, 20), answer(300, 30)])
-        assert heard.total("turns") == 1
-        assert heard.points("turn.tokens") == {
-            frozenset({("direction", "input")}): (1, 400),
-            frozenset({("direction", "output")}): (1, 50),
-        }
-        assert heard.points("turn.model_calls") == {frozenset(): (1, 2)}
-
 
 class TestTheCatalogue:
-    def test_names_are_unique_and_described(self) -> None:
-        names = [instrument.name for instrument in INSTRUMENTS]
-        assert len(set(names)) == len(names)
-        assert all(instrument.description.endswith(".") for instrument in INSTRUMENTS)
-        assert all(bool(i.buckets) == (i.kind is Metric.HISTOGRAM) for i in INSTRUMENTS)
-
     def test_every_call_in_the_sources_is_declared(self) -> None:
         calls = list(_calls())
         assert len(calls) > 20
         assert [problem for call in calls for problem in _problems(*call)] == []
-
-    def test_a_call_that_is_not_would_be_found(self) -> None:
-        wrong = """
-telemetry.count("turn")
-telemetry.count("degradations", part="nothing")
-telemetry.count("degradations", user="ann")
-telemetry.count("degradations", part=f"{text}")
-telemetry.span("read", **labels)
-telemetry.span("reading")
-telemetry.model_call("answering", model)
-"""
-        assert [len(_problems("wrong", call)) for call in _calls_in(wrong)] == [1] * 7
 
 
 _CHECKED = {"count", "record", "span", "observe", "model_call"}
@@ -204,7 +117,8 @@ _CHECKED = {"count", "record", "span", "observe", "model_call"}
 def _calls() -> Iterator[tuple[str, ast.Call]]:
     for package in ("agents", "graphs", "memory", "tools", "integrations"):
         for path in (ROOT / package).rglob("*.py"):
-            for call in _calls_in(path.read_text()):
+            # only where it is called: to parse a file takes its time
+            for call in _calls_in(text) if "telemetry." in (text := path.read_text()) else ():
                 yield f"{path.relative_to(ROOT)}:{call.lineno}", call
 
 
@@ -243,23 +157,3 @@ def _fits(label: Label, value: ast.expr) -> bool:
     if isinstance(value, ast.Constant):
         return label.admit(value.value) == value.value if isinstance(label, Choice) else isinstance(value.value, str)
     return not isinstance(value, ast.JoinedStr | ast.BinOp)
-
-
-def test_it_costs_next_to_nothing_while_nobody_listens() -> None:
-    # in a process of its own: in this one, somebody may
-    code = """
-import timeit
-from react_mem.memory import telemetry
-
-def measured():
-    with telemetry.span("tool", tool="weather"):
-        pass
-
-for call in (lambda: telemetry.count("degradations", part="vector"), measured):
-    print(min(timeit.repeat(call, number=500, repeat=20)) / 500)
-"""
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    count, span = map(float, done.stdout.split())
-    # measured: 0.6 and 1.8 microseconds
-    assert count < 10e-6
-    assert span < 20e-6

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 
-from react_mem.memory.language import LANGUAGES
+from react_mem.memory.language import LANGUAGES, pattern_of
 from react_mem.memory.language.times.readers import READERS, UNSPACED_RULES, read_phrase, side_of
 from react_mem.memory.language.times.vocabulary import (
     CONTEXT_CHARS,
@@ -54,11 +54,11 @@ _PART = (
     rf"(?: {small('inside')})?[ -]"
 )
 _LEAD = rf"(?:\b{small('lead')} )?(?:\b{_PART})?(?:{small('noun')} )?$"
-_BESIDE = [re.compile(pattern + _LEAD) for pattern in patterns("contexts", "beside")]
-_OPEN = re.compile(rf"(?:\b(?P<open>{one_of(SIDES)})(?: {small('hedge')})? (?:{small('end')} )?)?{_LEAD}")
-_THROUGH = re.compile(rf"(?:\bof|,)? ?(?:-|\b{small('through')})(?: {small('through_noun')})? ?$")
-_AND = re.compile(rf",? {small('and')}(?: {small('and_noun')})? $")
-_BETWEEN = re.compile(rf"\b{small('between')}(?: {small('and_noun')})? $")
+_BESIDE = [pattern_of(pattern + _LEAD) for pattern in patterns("contexts", "beside")]
+_OPEN = pattern_of(rf"(?:\b(?P<open>{one_of(SIDES)})(?: {small('hedge')})? (?:{small('end')} )?)?{_LEAD}")
+_THROUGH = pattern_of(rf"(?:\bof|,)? ?(?:-|\b{small('through')})(?: {small('through_noun')})? ?$")
+_AND = pattern_of(rf",? {small('and')}(?: {small('and_noun')})? $")
+_BETWEEN = pattern_of(rf"\b{small('between')}(?: {small('and_noun')})? $")
 
 
 def _joined(said: str, before: str, first: Named, second: Named) -> list[Period]:
@@ -153,7 +153,7 @@ def _rules(*kinds: str) -> Iterator[tuple[str, Reader]]:
 _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = (
     *UNSPACED_RULES,
     *(
-        (re.compile(pattern, re.ASCII), read)
+        (pattern_of(pattern, re.ASCII), read)
         for pattern, read in (
             *_rules("iso", "numeric", "month", "lone_day", "day", "season", "holiday", "year", "weekday"),
             *((rf"\b(?:{phrase})\b", read_phrase(offsets)) for phrase, offsets in PHRASES),
@@ -285,9 +285,9 @@ def _sorted_by_letter(branches: Iterable[str]) -> str:
     return "|".join(f"{letter}(?:{'|'.join(rest)})" for letter, rest in of_letter.items())
 
 
-_ASKS_WHEN = re.compile("|".join(one for times in TIMES for one in times.asks()) or "(?!)", re.ASCII)
-_YEAR_OF_EXPRESSIONS = re.compile(rf"\b{YEAR}(?![.,]\d)", re.ASCII)
-_TELLS_WHEN = re.compile(
+_ASKS_WHEN = pattern_of("|".join(one for times in TIMES for one in times.asks()) or "(?!)", re.ASCII)
+_YEAR_OF_EXPRESSIONS = pattern_of(rf"\b{YEAR}(?![.,]\d)", re.ASCII)
+_TELLS_WHEN = pattern_of(
     rf"\b(?:{_sorted_by_letter((*(one for times in TIMES for one in times.tells()), *_DIGITS))})", re.ASCII
 )
 
@@ -315,7 +315,7 @@ def named_periods(question: str, now: datetime) -> tuple[Period, ...]:
 
 _DIGITAL = r"(?<![\d:.])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?![\d:])(?! ?[ap]\.?m\b)"
 _CLOCK = [
-    re.compile(source.replace("{n}", f"(?:{NUMBER})"), re.ASCII)
+    pattern_of(source.replace("{n}", f"(?:{NUMBER})"), re.ASCII)
     for source in [*(one for language in LANGUAGES for one in language.times.get("clock", ())), _DIGITAL]
 ]
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from react_mem.memory.language import LANGUAGES
+from react_mem.memory.language import LANGUAGES, pattern_of
 from react_mem.memory.language.times.vocabulary import (
     CONTEXT_CHARS,
     DOUBTFUL,
@@ -55,15 +55,15 @@ from react_mem.memory.language.times.vocabulary import (
     shift,
 )
 
-_DOUBTFUL_BEFORE = re.compile(f"{context('doubtful_before')}$")
-_DOUBTFUL_BEHIND = re.compile(context("doubtful_behind"))
-_DATED_BEFORE = re.compile(f"{context('dated_before')}$")
-_LONE_DAY_BEFORE = re.compile(f"{context('lone_day_before')}$")
-_LONE_DAY_ENDING = re.compile(f"{context('lone_day_ending')}$")
-_LONE_DAY_BEHIND = re.compile(rf" ?(?:$|[,.;!?])|{context('lone_day_behind')}")
-_ENDS = re.compile(r" ?(?:$|[^\w\s])", re.ASCII)
-_HABIT = re.compile(f"{context('habit')}$")
-_SHORT_BEFORE = re.compile(f"{context('short_before')}$")
+_DOUBTFUL_BEFORE = pattern_of(f"{context('doubtful_before')}$")
+_DOUBTFUL_BEHIND = pattern_of(context("doubtful_behind"))
+_DATED_BEFORE = pattern_of(f"{context('dated_before')}$")
+_LONE_DAY_BEFORE = pattern_of(f"{context('lone_day_before')}$")
+_LONE_DAY_ENDING = pattern_of(f"{context('lone_day_ending')}$")
+_LONE_DAY_BEHIND = pattern_of(rf" ?(?:$|[,.;!?])|{context('lone_day_behind')}")
+_ENDS = pattern_of(r" ?(?:$|[^\w\s])", re.ASCII)
+_HABIT = pattern_of(f"{context('habit')}$")
+_SHORT_BEFORE = pattern_of(f"{context('short_before')}$")
 
 _HELD_IN: dict[str, Holder] = {"week": "week", "month": "month", "year": "year"}  # the units that hold others
 
@@ -292,7 +292,7 @@ class _UnspacedTimes:
         }
         self._weekdays = {word: day for day, listed in enumerate(words["weekdays"]) for word in listed.split()}
         self._vague = {word: (low, high) for word, (low, high) in words["vague"].items()}
-        self._every = re.compile(rf"(?:{words['every']})\Z")
+        self._every = pattern_of(rf"(?:{words['every']})\Z")
         readers: dict[str, Reader] = {
             "weekday": self._read_weekday,
             "date": _read_date,
@@ -316,7 +316,7 @@ class _UnspacedTimes:
         }
         for name, pattern in words.items():
             source = source.replace(f"{{{name}}}", pattern)
-        return re.compile(source, re.ASCII)
+        return pattern_of(source, re.ASCII)
 
     def _unless_every(self, read: Reader) -> Reader:
         def once(match: re.Match[str], scene: Scene) -> Named | None:
@@ -369,7 +369,7 @@ UNSPACED_RULES = tuple(rule for times in _ALL for rule in times.rules)
 
 def _sides(place: str, end: str) -> list[tuple[Side, re.Pattern[str]]]:
     return [
-        (side, re.compile(f"(?:{around[place]}){end}"))
+        (side, pattern_of(f"(?:{around[place]}){end}"))
         for language in LANGUAGES
         if language.unspaced
         for side, around in language.times.get("sides", {}).items()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal, cast
 
-from react_mem.memory.language import LANGUAGES, Language
+from react_mem.memory.language import LANGUAGES, Language, pattern_of
 from react_mem.memory.language.folding import fold
 
 
@@ -204,7 +204,7 @@ class _Times:
         return _PLACE.sub(fill, pattern)
 
 
-_PLACE = re.compile(r"\{([a-z_]+)\}")
+_PLACE = pattern_of(r"\{([a-z_]+)\}")
 _SPACED = [one for one in LANGUAGES if not one.unspaced and one.times]
 
 
@@ -336,7 +336,7 @@ def for_times(text: str) -> str:
 
 _REACH = 80  # characters before a year that may hold other years of a list
 _AND = rf"(?: ?- ?|,? ?(?:&|\b{small('year_joins')}\b) ?|, ?)"
-_LEAD = re.compile(
+_LEAD = pattern_of(
     rf"(?:\A|(?<!\d)[,.;?!] |\b{one_of((*_line('year_leads'), *SEASONS, *HOLIDAYS))}[ -]|\b{small('year_behind')} )"
     rf"(?:(?:{small('year_noun')} )?{YEAR}{_AND}(?:{small('year_noun_behind')} )?)*\Z",
     re.ASCII,

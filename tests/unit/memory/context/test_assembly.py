@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from react_mem.memory.context import Assembled, Frame, Section, Window, assemble, count_tokens, found_memory, lay_out
+from react_mem.memory.context import Assembled, Frame, Section, Window, assemble, count_tokens, lay_out
 from react_mem.memory.llm.budget import message_tokens
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
@@ -108,27 +108,8 @@ def test_with_nothing_found_it_is_what_react_would_send() -> None:
     assert prompt(*context(messages)) == [SystemMessage("You help."), *messages]
 
 
-def test_the_web_comes_first_then_memories_then_summaries() -> None:
-    frame, assembled = context(thread(30), found("likes tea"), chain((0, 5)), web=pages(1), dialog_turns=3)
-    text = prompt(frame, assembled)[0].text
-    assert text.index("<web_pages>") < text.index("<memories>") < text.index("<summaries>")
-
-
-def test_summaries_stand_for_what_is_before_the_words() -> None:
-    frame, assembled = context(thread(30), chain((0, 9), (10, 49), (50, 54), (56, 58)), dialog_turns=4)
-    system, first, *_ = prompt(frame, assembled)
-    # three earlier turns are shown: places 54 and on
-    assert first.id == "q27"
-    assert [f"summary of {n}" in system.text for n in (0, 10, 50, 56)] == [True, True, True, False]
-
-
 def test_a_summary_of_another_conversation_is_never_shown() -> None:
     frame, assembled = context(thread(30), chain((0, 9), session_id="other"), dialog_turns=2)
-    assert "summary of" not in prompt(frame, assembled)[0].text
-
-
-def test_a_short_conversation_needs_no_summaries() -> None:
-    frame, assembled = context(thread(3), chain((0, 3)))
     assert "summary of" not in prompt(frame, assembled)[0].text
 
 
@@ -143,41 +124,7 @@ def test_a_memory_that_the_prompt_shows_anyhow_is_not_shown_twice() -> None:
     assert "what it came to" not in assembled.layout["retrieved"]
 
 
-def test_the_layout_says_which_skills_and_whether_pages_are_in_the_prompt() -> None:
-    _, assembled = context(thread(1), found("likes tea"), found("how to brew", MemoryScope.PROCEDURAL), web=pages(1))
-    assert (assembled.layout["offered"], assembled.layout["searched"]) == (["how to brew"], True)
-    _, without = context(thread(1), found("likes tea"))
-    assert not {"offered", "searched"} & without.layout.keys()
-
-
-def test_what_is_found_is_put_into_words_once_however_often_it_is_chosen_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    real = found_memory.render_line
-
-    def render_line(payload: Any, text: str, *args: Any, **kwargs: Any) -> str:
-        told.append(text)
-        return real(payload, text, *args, **kwargs)
-
-    monkeypatch.setattr(found_memory, "render_line", render_line)
-    messages = thread(3)
-    repeated = found("question 1", MemoryScope.DIALOG, message_record_id("s", messages[2]), session_id="s", role="user")
-    _, assembled = context(messages, repeated, *facts(9))
-    assert sorted(told) == sorted(str(item.payload["text"]) for item in (repeated, *facts(9)))
-    assert len(assembled.memories.items) == 9
-
-
-def test_a_summary_of_what_the_prompt_shows_anyhow_is_not_shown() -> None:
-    messages = thread(30)
-    ids = [message_record_id("s", message) for message in messages]
-    told = [
-        found(f"from {n} on", MemoryScope.DIALOG, str(n), session_id="s", source_ids=ids[n : n + 3]) for n in (10, 56)
-    ]
-    summaries = [item.model_copy(update={"source": "summary"}) for item in told]
-    _, assembled = context(messages, *summaries, dialog_turns=3)
-    assert [item.id for item in assembled.memories.items] == ["10"]
-
-
-@pytest.mark.parametrize("level", ["1", "2", "master"])
+@pytest.mark.parametrize("level", ["1", "master"])
 def test_a_summary_of_any_level_is_of_what_the_prompt_does_not_show(level: str) -> None:
     def summary(first: int, session_id: str = "s") -> MemoryResultItem:
         id_ = f"{session_id}{first}"
@@ -204,21 +151,6 @@ def test_what_memory_is_not_asked_for_is_in_the_prompt_whatever_is_found() -> No
     assert len(seen) > 2
 
 
-def test_the_profile_always_fits() -> None:
-    frame, assembled = context(thread(40, 900), profile(name="Lan"), *facts(30), web=pages(3), window=4_000)
-    assert "- [profile] name: Lan" in prompt(frame, assembled)[0].text
-
-
-def test_unused_room_flows_on() -> None:
-    _, alone = context(thread(40, 900), window=8_000, dialog_turns=100)
-    _, crowded = context(thread(40, 900), *facts(30), web=pages(3), window=8_000, dialog_turns=100)
-    assert alone.tokens[Section.CONVERSATION] > 1.5 * crowded.tokens[Section.CONVERSATION]
-    assert crowded.tokens[Section.WEB_PAGES] > 1_000
-    # most of it is used
-    for assembled in (alone, crowded):
-        assert sum(assembled.tokens.values()) > 0.85 * 6_000
-
-
 def test_what_does_not_fit_is_told() -> None:
     _, assembled = context(thread(40, 900), *facts(30), chain((0, 9)), web=pages(20), window=4_000)
     assert assembled.dropped[Section.WEB_PAGES] > 0
@@ -226,17 +158,6 @@ def test_what_does_not_fit_is_told() -> None:
     assert assembled.dropped[Section.CONVERSATION] > 0
     kept = 30 - assembled.dropped[Section.MEMORIES]
     assert len(assembled.memories.items) == kept > 0
-
-
-def test_every_scope_has_its_best_memory_in_it() -> None:
-    scopes = [MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL, MemoryScope.DIALOG]
-    crowd = [
-        found(f"{scope} {n} " + (f"{scope} {WORDS}" * 20)[: 600 if scope == MemoryScope.SEMANTIC else 300], scope)
-        for scope in scopes
-        for n in range(8)
-    ]
-    _, assembled = context(thread(2), *crowd, memory_tokens=300)
-    assert {item.scope for item in assembled.memories.items} == set(scopes)
 
 
 @given(
@@ -251,10 +172,10 @@ def test_no_scope_starves_another(given_: list[tuple[MemoryScope, int]], tokens:
 
 @pytest.mark.parametrize("known", [True, False])
 def test_a_question_is_cut_only_where_the_window_is_known(known: bool) -> None:
-    messages = thread(3, question="Read: " + "dữ liệu " * 130_000 + " What is it about?")
+    messages = thread(3, question="Read: " + "dữ liệu " * 70_000 + " What is it about?")
     frame, assembled = context(messages, found("likes tea"), window=16_000 if known else None)
     system, *rest = prompt(frame, assembled)
-    assert (assembled.cut > 500_000) is known
+    assert (assembled.cut > 400_000) is known
     assert (rest[-1].text == messages[-1].text) is not known
     assert rest[-1].text.endswith("What is it about?")
     # and either way it does not cost the rest
@@ -282,13 +203,6 @@ def test_the_steps_of_a_turn_only_add_to_the_end() -> None:
     assert after[: len(before)] == before
     assert message_tokens(after[-1]) <= assembled.layout["step_tokens"]
     assert "characters are left out" in after[-1].text
-
-
-def test_room_for_steps_is_kept_only_where_there_are_tools() -> None:
-    messages = thread(40, 900)
-    _, without = context(messages, window=8_000, dialog_turns=100)
-    _, with_tools = context(messages, window=8_000, dialog_turns=100, tools=300)
-    assert with_tools.layout["step_tokens"] > 1_000 > without.layout["step_tokens"]
 
 
 def test_what_was_laid_out_outlives_a_message_that_is_removed() -> None:
@@ -319,19 +233,16 @@ def folded(messages: list[AnyMessage], settings: SummarySettings) -> list[Contex
 
 
 @pytest.mark.parametrize("window", ["newest", "oldest"])
-@pytest.mark.parametrize("tokens", [8_000, 16_000])
-def test_the_prompt_of_turn_500_takes_what_that_of_turn_50_took_and_covers_all_of_the_conversation(
-    window: Any, tokens: int
-) -> None:
-    messages = thread(500, 400)
+def test_the_prompt_of_turn_400_takes_what_that_of_turn_50_took_and_covers_all_of_the_conversation(window: Any) -> None:
+    messages = thread(400, 400)
     chains = folded(messages, SummarySettings(window=window))
     taken = []
-    for turn in range(50, 501, 50):
+    for turn in range(50, 401, 50):
         chain_item = MemoryResultItem(
             scope=MemoryScope.DIALOG, id="c", payload=chains[turn - 1].to_value(), source="chain"
         )
         until = [*messages[: 2 * turn], messages[-1]]
-        frame, assembled = context(until, *facts(30), chain_item, window=tokens)
+        frame, assembled = context(until, *facts(30), chain_item, window=8_000)
         taken.append(sum(assembled.tokens.values()))
         assert assembled.dropped[Section.SUMMARIES] == 0
         first = next(i for i, message in enumerate(until) if message.id == assembled.layout["first"])
@@ -342,14 +253,14 @@ def test_the_prompt_of_turn_500_takes_what_that_of_turn_50_took_and_covers_all_o
         assert all(entry.text[:30] in text for entry in entries)
     # it breathes with what waits to be summed up, and does not grow
     assert max(taken) < 1.2 * min(taken)
-    assert max(taken[5:]) < 1.05 * max(taken[:5])
+    assert max(taken[4:]) < 1.05 * max(taken[:4])
 
 
 texts = st.text("abc dễ 数 1,.<>\n", max_size=1_500)
 turns = st.lists(st.tuples(texts, texts), max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     turns,
     st.lists(st.tuples(texts, st.sampled_from(list(MemoryScope)[:5])), max_size=20),
@@ -387,22 +298,6 @@ def test_the_prompt_fits_the_window_whatever_comes(
     assert laid_out[-1] is messages[-1]
     assert "- [profile] name: Lan" in laid_out[0].text
     assert count_tokens(assembled.layout["retrieved"]) <= window
-
-
-def test_an_instruction_in_the_thread_is_counted_once_and_stays() -> None:
-    messages: list[AnyMessage] = [SystemMessage("Answer in French. " * 20, id="sys"), *thread(30, 900)]
-    frame, assembled = context(messages, window=6_000)
-    laid_out = prompt(frame, assembled)
-    assert laid_out[1] is messages[0]
-    assert assembled.tokens[Section.SYSTEM] > count_tokens(messages[0].text)
-    assert sum(map(message_tokens, laid_out)) <= frame.available
-
-
-def test_a_window_that_holds_next_to_nothing_still_gets_the_question() -> None:
-    frame, assembled = context(thread(5, 900), *facts(5), web=pages(2), window=1_000)
-    laid_out = prompt(frame, assembled)
-    assert laid_out[-1].text == "and now?"
-    assert sum(map(message_tokens, laid_out)) <= 1_000
 
 
 def test_a_fact_of_a_message_that_only_instructs_is_not_shown_beside_the_instruction() -> None:

@@ -41,31 +41,6 @@ def said(text: str, place: int, role: str = "user") -> ChainEntry:
     return ChainEntry(id=f"m{place}", kind="message", role=role, text=text, at=AT, first_turn=place, last_turn=place)
 
 
-def test_a_page_has_its_date_its_address_and_its_title_and_the_best_stands_last() -> None:
-    pages = [page("It rains.", title="Weather", published="2026-11-19"), page("It is dry.", "https://example.org/b")]
-    assert render_pages(pages, 1_000).text.splitlines() == [
-        "- [web page read 2026-11-20, https://example.org/b] (page) It is dry.",
-        "- [web page 2026-11-19, https://example.org/a] (page) Weather: It rains.",
-    ]
-
-
-def test_a_long_page_is_cut_to_its_share_and_a_short_one_leaves_its_own() -> None:
-    block = render_pages([page("word " * 5_000), page("short", "https://example.org/b"), page("long " * 5_000)], 900)
-    third, second, first = block.text.splitlines()
-    assert second.endswith("short")
-    # what the short one leaves goes to the next
-    assert count_tokens(third) > count_tokens(first) > 250
-    assert block.dropped == 0
-
-
-def test_where_there_is_no_room_the_least_relevant_goes_first_and_is_counted() -> None:
-    pages = [page("word " * 500, f"https://example.org/{n}") for n in range(4)]
-    block = render_pages(pages, 160)
-    assert [kept.url[-1] for kept in block.items] == ["0", "1"]
-    assert block.dropped == 2
-    assert render_pages(pages, 0).dropped == render_pages(pages, -50).dropped == 4
-
-
 texts = st.text(max_size=2_000)
 
 
@@ -92,14 +67,6 @@ def test_summaries_have_their_level_and_what_they_stand_for_the_oldest_first() -
     ]
 
 
-def test_without_room_what_stands_for_the_fewest_messages_goes_first() -> None:
-    entries = [summary("a " * 100, 0, 8, "2"), summary("b " * 100, 9, 11), summary("c " * 100, 12, 14), said("d", 15)]
-    block = render_summaries(entries, 140)
-    assert {entry.id for entry in block.items} == {entries[0].id}
-    assert block.dropped == 3
-    assert render_summaries(entries, 0).dropped == 4
-
-
 @given(st.lists(st.tuples(texts, st.integers(1, 30)), max_size=20), st.integers(-10, 2_000))
 def test_summaries_keep_the_budget_and_their_order(given_: list[tuple[str, int]], tokens: int) -> None:
     entries, place = [], 0
@@ -122,15 +89,6 @@ def test_a_summary_can_neither_end_its_block_nor_pass_for_another() -> None:
 def read(session_id: str, **fields: Any) -> MemoryResultItem:
     chain = ContextChain(id="c", session_id=session_id, agent_id="a", entries=(summary("Tea.", 0, 2),))
     return MemoryResultItem(scope=MemoryScope.DIALOG, id="c", payload=chain.to_value() | fields, source=CHAIN.name)
-
-
-def test_the_chain_is_that_of_this_conversation_and_no_other() -> None:
-    chain, problem = chain_of([read("other"), read("mine")], "mine")
-    assert chain is not None
-    assert chain.session_id == "mine"
-    assert problem == ""
-    assert chain_of([read("other")], "mine") == (None, "")
-    assert chain_of([], "mine") == (None, "")
 
 
 def test_a_chain_that_cannot_be_read_says_so(caplog: pytest.LogCaptureFixture) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from react_mem.agents.quoting import read_memories
 from react_mem.memory.context import count_tokens, render_memories
-from react_mem.memory.context.found_memory import HEADINGS, BriefingPart
-from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.context.found_memory import FoundMemory
+from react_mem.memory.context.memories import render_found
+from react_mem.memory.llm.budget import count_lines
+from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 
 SOURCES = {
     MemoryScope.PROFILE: ["profile"],
@@ -60,10 +62,6 @@ def test_it_has_a_part_for_each_kind_of_memory_in_one_order_and_the_best_of_each
     ]
 
 
-def test_each_part_has_a_heading() -> None:
-    assert set(HEADINGS) == set(BriefingPart)
-
-
 @given(st.lists(st.sampled_from(EVERYTHING), unique_by=lambda one: one.id), st.integers(20, 200))
 def test_headings_are_in_the_budget_and_stand_only_over_what_is_there(
     results: list[MemoryResultItem], tokens: int
@@ -85,3 +83,37 @@ def test_the_keyless_model_reads_facts_as_nearest_to_the_question() -> None:
     read = [memory.text for memory in read_memories(prompt)]
     assert len(read) == len(EVERYTHING)
     assert read.index("message 2") < read.index("message 1") < read.index("fact 2") < read.index("fact 1")
+
+
+FAVOURED = ((MemoryScope.SEMANTIC, "fact"), (MemoryScope.EPISODIC, "episode"), (MemoryScope.DIALOG, "message"))
+
+
+def test_what_the_question_asks_for_comes_first_and_starves_no_other_kind() -> None:
+    crowd = [item(scope, source, f"{source} {n} " + "x" * 40) for n in range(4) for scope, source in FAVOURED]
+    found = list(map(FoundMemory, crowd))
+    shown = [one.id for one in render_found(found, 1_000, ("dialog",)).items]
+    assert [id_.split(" x")[0] for id_ in shown[:5]] == ["message 0", "message 1", "fact 0", "episode 0", "message 2"]
+    assert sorted(shown) == sorted(one.id for one in render_found(found, 1_000).items)
+    assert {one.source for one in render_found(found, 130, ("dialog",)).items} == {"fact", "episode", "message"}
+
+
+LINKED = (
+    Fragment(id="e", role="episode", content="It was\n# too bitter"),
+    Fragment(id="s", role="task step", content="bought " * 9),
+    Fragment(id="l", role="task step", content="boiled " * 27),
+)
+
+
+@example(300)
+@given(st.integers(0, 300))
+def test_links_stand_below_their_fact_and_take_no_room_of_what_was_found(room: int) -> None:
+    facts = [
+        item(MemoryScope.SEMANTIC, "fact", f"I like tea of the kind {kind}") for kind in ("green", "black", "white")
+    ]
+    plain = render_found(list(map(FoundMemory, facts)), room)
+    linked = render_found([FoundMemory(fact.model_copy(update={"linked": LINKED})) for fact in facts], room)
+    assert ([one.id for one in linked.items], linked.dropped) == ([one.id for one in plain.items], plain.dropped)
+    assert count_lines(linked.briefing) <= room
+    if room == 300:
+        lines = linked.entries[-1].text.split("\n")
+        assert lines[1:] == ["  (episode: It was # too bitter)", f"  (task step: {'bought ' * 8}bought)"]

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from react_mem.memory.context.dialogue import (
-    Verbatim,
     bounded,
     current_start,
     earlier_turns,
@@ -42,7 +41,7 @@ def shown(messages: list[AnyMessage], turns: int | None, tokens: int) -> list[An
     return [messages[place] for place in visible(messages, verbatim.first, verbatim.whole)]
 
 
-@pytest.mark.parametrize(("turns", "first"), [(1, "now"), (2, "q2"), (3, "q1"), (4, "q0"), (9, "q0")])
+@pytest.mark.parametrize(("turns", "first"), [(1, "now"), (3, "q1"), (9, "q0")])
 def test_the_latest_turns_are_shown_the_current_one_among_them(turns: int, first: str) -> None:
     assert shown(thread(*[(1, 10)] * 3), turns, 10_000)[0].id == first
 
@@ -52,29 +51,6 @@ def test_a_greeting_belongs_to_the_first_turn() -> None:
     assert shown(messages, 3, 10_000)[0].id == "hi"
     assert shown(messages, 2, 10_000)[0].id == "q1"
     assert shown([AIMessage("welcome", id="hi"), HumanMessage("hello")], 1, 10_000)[0].id == "hi"
-
-
-def test_what_the_caller_instructs_stays_however_long_the_thread() -> None:
-    messages: list[AnyMessage] = [SystemMessage("Answer in French."), *thread((0, 1), (0, 1))]
-    assert [m.text for m in shown(messages, 1, 10_000)] == ["Answer in French.", "and now?"]
-
-
-def test_a_thread_without_a_user_is_the_current_turn() -> None:
-    messages: list[AnyMessage] = [AIMessage("hello", id="1"), AIMessage("anybody?", id="2")]
-    assert shown(messages, 20, 10_000) == messages
-
-
-def test_what_has_no_room_whole_is_shown_without_the_steps() -> None:
-    messages = thread((3, 400), (3, 400))
-    assert [m.id for m in shown(messages, 20, 250)] == ["q0", "a0", "q1", "a1", "now"]
-
-
-def test_from_the_first_turn_without_steps_on_those_before_are_without() -> None:
-    messages = thread((1, 5), (4, 400), (1, 5))
-    ids = [m.id for m in shown(messages, 20, 350)]
-    assert "s2-0" in ids
-    assert "s0-0" not in ids
-    assert {"q0", "a0", "q1", "a1"} <= set(ids)
 
 
 sizes = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2_000)), max_size=12)
@@ -96,21 +72,6 @@ def test_what_is_shown_keeps_the_budget_and_every_result_its_call(
     assert said == [*(f"{kind}{number}" for number in numbers for kind in "qa"), "now"]
 
 
-@given(sizes, st.integers(0, 5_000), st.integers(1, 5_000))
-def test_more_room_never_shows_fewer_turns_whole(given_: list[tuple[int, int]], tokens: int, more: int) -> None:
-    messages = thread(*given_)
-    turns = earlier_turns(messages, None, WHOLE)
-    now = current_start(messages)
-    assert fit(turns, now, 10**9).first == 0
-    assert fit(turns, now, tokens + more).whole <= fit(turns, now, tokens).whole
-
-
-def test_nothing_fits_in_nothing() -> None:
-    messages = thread((1, 5))
-    now = current_start(messages)
-    assert fit(earlier_turns(messages, None, WHOLE), now, 0) == Verbatim(now, now)
-
-
 def test_an_earlier_message_is_cut_and_says_so() -> None:
     cut = bounded(HumanMessage("x" * 10_000, id="1"), 500)
     assert cut.id == "1"
@@ -118,9 +79,8 @@ def test_an_earlier_message_is_cut_and_says_so() -> None:
     assert "9500 more characters" in cut.text
 
 
-@pytest.mark.parametrize("tokens", [100, 300, 2_000])
-@pytest.mark.parametrize("sample", ["word ", "dữ liệu ", "数据", "😀"])
-def test_a_message_of_the_current_turn_shows_its_beginning_and_its_end(tokens: int, sample: str) -> None:
+@pytest.mark.parametrize(("sample", "tokens"), [("word ", 100), ("dữ liệu ", 300), ("😀", 2_000)])
+def test_a_message_of_the_current_turn_shows_its_beginning_and_its_end(sample: str, tokens: int) -> None:
     text = f"Read this: {sample * 10_000} What does it say?"
     cut = squeezed(HumanMessage(text, id="1"), tokens)
     assert message_tokens(cut) <= tokens
@@ -128,12 +88,6 @@ def test_a_message_of_the_current_turn_shows_its_beginning_and_its_end(tokens: i
     assert cut.text.startswith("Read this:")
     assert cut.text.endswith("it say?")
     assert "characters are left out" in cut.text
-
-
-@pytest.mark.parametrize("tokens", [None, 1_000])
-def test_a_message_that_fits_is_the_same_message(tokens: int | None) -> None:
-    message = HumanMessage("hello")
-    assert squeezed(message, tokens) is message
 
 
 def test_of_blocks_the_long_text_is_cut_and_an_image_stays() -> None:

@@ -12,10 +12,9 @@ from langchain_core.messages import HumanMessage
 from react_mem.memory.context import Frame, Section, Window, assemble
 from react_mem.memory.context.dialogue import outline_in, render_outline
 from react_mem.memory.llm.budget import LineTokens
-from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.retrieval.outline import ASKS_WHOLE, OUTLINE
+from react_mem.memory.retrieval.outline import OUTLINE
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 QUESTION = "In what order did I bring up my plans?"
@@ -84,12 +83,6 @@ def test_no_text_passes_for_a_line_and_what_is_only_shown_says_so() -> None:
     assert "- (quoted) a forwarded mail (Answer" in quoted.text
 
 
-def test_a_summary_stands_before_what_was_said_after_it() -> None:
-    summary = {"id": "s", "at": AT.isoformat(), "text": "User planned a garden.", "covers": "12"}
-    block = rendered(outline([exchange(1)], summary))
-    assert block.text.startswith("(2026-01-01)\n- [summary of 12 messages] User planned a garden.\n(2026-01-02)\n")
-
-
 def test_it_takes_the_room_of_single_memories_and_is_a_section_of_its_own() -> None:
     frame = Frame([HumanMessage(QUESTION, id="now")], MemoryPolicy(), Window(16_000, known=True))
     facts = [
@@ -110,15 +103,6 @@ def test_it_takes_the_room_of_single_memories_and_is_a_section_of_its_own() -> N
     text = both.layout["retrieved"]
     assert text.index("fact 0 ") < text.index("# Outline of the conversations")
     assert alone.tokens[Section.OUTLINE] == 0
-
-
-def test_a_turn_asks_for_an_outline_where_its_question_is_about_all_of_it() -> None:
-    def extra(question: str) -> dict[str, Any]:
-        frame = Frame([HumanMessage(question, id="now")], MemoryPolicy(), Window(16_000, known=True))
-        return frame.query(Identity("ann", "s"), "tester").extra
-
-    assert extra(QUESTION)[ASKS_WHOLE]
-    assert ASKS_WHOLE not in extra("Where do I live?")
 
 
 def test_who_is_spoken_of_comes_first_and_takes_little() -> None:

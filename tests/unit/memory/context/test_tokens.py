@@ -12,25 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from react_mem.memory.llm.budget import count_lines, count_tokens, cut_to, message_tokens, tool_tokens
-from tests.contract.test_loop import broken, weather
+from react_mem.memory.llm.budget import count_tokens, cut_to, message_tokens
 
 SAMPLES: dict[str, Any] = json.loads((Path(__file__).parent / "token_samples.json").read_text(encoding="utf-8"))
-"""Texts with what cl100k, o200k, Qwen, Tekken and DeepSeek make of them."""
+"""Texts with the most tokens that cl100k, o200k, Qwen, Tekken or DeepSeek make of them."""
 
-WITHOUT_DIACRITICS = {"indonesian", "vietnamese plain"}
-"""Written in the letters of English, they cost more, which letters alone do not tell."""
+WITHOUT_DIACRITICS = {"vietnamese plain"}
+"""Written in the letters of English, it costs more, which letters alone do not tell."""
 
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_the_estimate_is_near_the_largest_tokenizer(name: str) -> None:
-    counted = count_tokens(SAMPLES[name]["text"]) / max(SAMPLES[name]["tokens"].values())
+    counted = count_tokens(SAMPLES[name]["text"]) / SAMPLES[name]["tokens"]
     assert (0.75 if name in WITHOUT_DIACRITICS else 0.88) <= counted <= 1.45
-
-
-@pytest.mark.parametrize("name", ["english", "vietnamese written", "mixed", "code", "json"])
-def test_what_is_mostly_written_is_not_underestimated(name: str) -> None:
-    assert 1.0 <= count_tokens(SAMPLES[name]["text"]) / max(SAMPLES[name]["tokens"].values()) <= 1.2
 
 
 @given(st.lists(st.text(), max_size=8))
@@ -41,15 +35,6 @@ def test_the_parts_never_take_less_than_the_whole(parts: list[str]) -> None:
 @given(st.text(), st.text())
 def test_more_text_never_takes_less(one: str, other: str) -> None:
     assert count_tokens(one + other) >= max(count_tokens(one), count_tokens(other))
-
-
-@given(st.text())
-def test_no_character_takes_more_than_five_tokens(text: str) -> None:
-    assert count_tokens(text) <= 5 * len(text)
-
-
-def test_half_an_emoji_is_counted() -> None:
-    assert count_tokens("a lone surrogate \ud800") > 0
 
 
 @given(st.text(max_size=300), st.integers(0, 100))
@@ -69,17 +54,6 @@ def test_a_megabyte_is_counted_and_cut_in_no_time() -> None:
     assert time.perf_counter() - started < 1.0
 
 
-@pytest.mark.parametrize("size", [20_000, 100_000])
-def test_a_long_text_is_cut_where_it_fits(size: int) -> None:
-    cut = cut_to("word " * size, 8_000)
-    assert 7_900 < count_tokens(cut) <= 8_000
-
-
-def test_a_line_has_an_end() -> None:
-    assert count_lines("a line") == count_tokens("a line") + 1
-    assert count_lines("") == 0
-
-
 def test_a_message_takes_its_text_its_calls_and_its_frame() -> None:
     plain = message_tokens(HumanMessage("hello there"))
     assert plain > count_tokens("hello there")
@@ -93,16 +67,3 @@ def test_a_message_takes_its_text_its_calls_and_its_frame() -> None:
 def test_an_image_takes_what_images_take_and_not_what_its_data_would() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 1_000_000}}
     assert 500 < message_tokens(HumanMessage([{"type": "text", "text": "what is it?"}, image])) < 5_000
-
-
-def test_a_call_is_counted_once_whatever_the_provider() -> None:
-    call = {"name": "weather", "args": {"city": "Huế"}, "id": "1", "type": "tool_call"}
-    block = {"type": "tool_use", "name": "weather", "input": {"city": "Huế"}, "id": "1"}
-    plain = AIMessage("let me look", tool_calls=[call])
-    in_blocks = AIMessage([{"type": "text", "text": "let me look"}, block], tool_calls=[call])
-    assert message_tokens(plain) == message_tokens(in_blocks)
-
-
-def test_tools_take_room_in_every_prompt() -> None:
-    assert 0 < tool_tokens([weather]) < tool_tokens([weather, broken])
-    assert tool_tokens([]) == 0

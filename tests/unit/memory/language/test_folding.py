@@ -11,13 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import react_mem.memory.language.folding as folding
-from react_mem.integrations.skills.skill_files import skill_name
 from react_mem.memory.language.comparison import Vocabulary
 from react_mem.memory.language.folding import fold, spelling, unmarked
 from react_mem.memory.language.terms import content_terms as telling
 from react_mem.memory.language.times.vocabulary import for_times
-from react_mem.memory.model.states import Skill
-from react_mem.memory.write.customers import Customer, in_columns
 
 ROOT = Path(folding.__file__).parents[2]
 
@@ -30,12 +27,6 @@ def test_a_name_folds_one_way_wherever_it_is_compared(way: str) -> None:
     assert spelling(way.casefold()) == "danang"
     assert "nang" in telling(way)
     assert way.split()[0] in Vocabulary(["đà"])
-
-
-def test_the_name_of_a_field_and_of_a_file_fold_as_all_else() -> None:
-    assert in_columns({"Địa chỉ": "12 Lê Lợi"})[0] == Customer(address="12 Lê Lợi")
-    skill = Skill(id="1", session_id="s", agent_id="a", use_when="Đổi vé ở Đà Nẵng", text="x")
-    assert skill_name(skill, "ann").startswith("doi-ve-o-da-nang-")
 
 
 def test_nothing_else_leaves_diacritics_out() -> None:
@@ -63,8 +54,3 @@ def test_folding_is_idempotent_and_does_not_depend_on_composition(text: str) -> 
     assert unmarked(unmarked(text)) == unmarked(text)
     for form in ("NFC", "NFD"):
         assert fold(unicodedata.normalize(form, text)) == fold(text)
-
-
-def test_what_is_kept_of_characters_is_bounded() -> None:
-    unmarked("".join(map(chr, range(0x1_0000, 0x1_1000))))
-    assert max(folding._BARE, default=0) < 0x1_0000

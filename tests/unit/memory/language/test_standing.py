@@ -15,9 +15,7 @@ From now on you should answer briefly | Use bullet points in all your answers. |
 Luôn trả lời ngắn gọn. | Từ giờ trở đi hãy gọi mình là Lan. | Đừng bao giờ dùng biểu tượng cảm xúc.
 tu gio hay tra loi ngan gon | Từ nay về sau, bạn nhớ đừng dùng từ lóng | 请始终用中文回答。 | 以后请不要用表情符号。
 从现在开始，叫我小李。 | 永远不要推荐海鲜 | 請總是附上來源 | いつも日本語で答えてください。
-今後は短く答えるようにして
 これからは敬語を使わないでください。 | 絶対に絵文字を使わないで | Antworte immer auf Deutsch.
-Bitte nie Emojis verwenden.
 Von nun an sollst du mich duzen | Verwende bitte niemals Abkürzungen | Responde siempre en español.
 Nunca uses emojis.
 A partir de ahora, llámame Lola. | No uses nunca abreviaturas
@@ -25,12 +23,10 @@ A partir de ahora, llámame Lola. | No uses nunca abreviaturas
 
 _ABOUT = {
     "Whenever I ask about recipes, give me grams, not cups.": "recipes",
-    "When I ask about code please show types": "code",
     "Don't show me spoilers when I ask about films.": "films",
     "Always cite studies for medical claims": "medical claims",
     "Always use metric units.": "",
     "Mỗi khi tôi hỏi về công thức nấu ăn, hãy dùng gam.": "công thức nấu ăn",
-    "当我询问天气时，请用摄氏度。": "天气",
     "每次我问菜谱的时候都要写克数": "菜谱",
     "天気について聞いたら、必ず摂氏で答えて。": "天気",
     "Wenn ich nach Rezepten frage, nenne immer Gramm.": "rezepten",
@@ -40,7 +36,6 @@ _ABOUT = {
 _PREFERENCES = """
 I prefer tea over coffee. | I'd rather walk than drive | I like trains better than planes | Tôi thích trà hơn cà phê.
 toi thich tra hon ca phe | Mình ưu tiên đi tàu | 我更喜欢喝茶。 | 我宁愿坐火车 | コーヒーより紅茶のほうが好きです。
-Ich bevorzuge Tee.
 Ich trinke lieber Tee als Kaffee. | Ich ziehe den Zug dem Auto vor. | Prefiero el té al café. | Me gusta más el tren
 As I prefer trains over planes, how do I get to Hue?
 """

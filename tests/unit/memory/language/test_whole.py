@@ -10,65 +10,41 @@ WHOLE = {
     "en": [
         "What have we talked about so far?",
         "In which order did I mention my jobs?",
-        "How many times have I complained about my landlord?",
         "List all the books I told you I've read.",
-        "Sum up our discussions on the wedding, please.",
         "How has my thesis developed over the last months?",
-        "Summarise this conversation.",
     ],
     "vi": [
-        "Từ trước đến giờ chúng ta đã nói về những gì?",
         "Tôi đã nhắc đến các công việc của mình theo thứ tự nào?",
-        "Tôi đã phàn nàn về chủ nhà bao nhiêu lần rồi?",
-        "Liệt kê tất cả những cuốn sách tôi đã kể với bạn.",
         "tom tat cuoc tro chuyen nay giup toi",
     ],
     "zh": [
-        "到目前为止我们都聊了些什么？",
         "我是按什么顺序提到我的工作的？",
-        "我抱怨过房东多少次？",
         "概括一下这次对话。",
     ],
     "ja": [
-        "これまで何について話しましたか？",
-        "私はどの順番で仕事の話をしましたか？",
         "この会話を要約して。",
         "私が話した本を全部挙げて",
     ],
     "de": [
-        "Worüber haben wir bisher gesprochen?",
-        "In welcher Reihenfolge habe ich meine Jobs erwähnt?",
         "Wie oft habe ich mich über meinen Vermieter beschwert?",
-        "Fass dieses Gespräch bitte zusammen.",
     ],
     "es": [
-        "¿De qué hemos hablado hasta ahora?",
-        "¿En qué orden mencioné mis trabajos?",
-        "¿Cuántas veces me he quejado de mi casero?",
         "Hazme un resumen de esta conversación.",
     ],
 }
 ONE_THING = {
     "en": [
-        "What is my sister's name?",
         "Please summarise the following article for me.",
-        "How many eggs go into a carbonara?",
         "In what order should I install these packages?",
         "Give me a timeline of the French Revolution.",
-        "I told you all about it yesterday, thanks.",
     ],
     "vi": [
-        "Chị tôi tên là gì?",
         "Tóm tắt bài báo sau giúp tôi.",
-        "Cài các gói này theo thứ tự nào?",
-        "Liệt kê các hành tinh",
     ],
     "zh": ["我姐姐叫什么名字？", "请总结下面这篇文章。", "这些软件包应该按什么顺序安装？"],
     "ja": ["姉の名前は何ですか？", "次の記事を要約してください。", "どの順番でインストールすればいいですか？"],
     "de": [
-        "Wie heißt meine Schwester?",
         "Fasse den folgenden Artikel zusammen.",
-        "Wie viele Eier braucht man für Carbonara?",
     ],
     "es": ["¿Cómo se llama mi hermana?", "Resume el siguiente artículo.", "¿En qué orden debo instalar los paquetes?"],
 }
