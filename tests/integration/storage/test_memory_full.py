@@ -122,6 +122,10 @@ async def test_a_turn_beyond_the_bound_is_answered_not_remembered_and_made_up_fo
         assert await say(wide, "I have a car.") == ("four", [])
         said = {"I have a boat.", "one", "I have a two.", "two", "I have a three.", "three", "I have a car.", "four"}
         assert await texts(store) == said
+        if not middleware:
+            counted = await store.aget(("memory", "ann", "meta"), "quotas")
+            assert counted is not None
+            assert counted.value["messages_a_day"] == 3
 
 
 async def test_bytes_bound_texts_and_attachments(opened: Open) -> None:
