@@ -15,7 +15,8 @@ tokens of the prompt's block of memories, twenty results at the default budget.
 
 Found evidence is not yet in the prompt. `prompt_evidence` is the share of the evidence that a line of the assembled
 context shows, by its own text or as the partner of another message, and `prompt_tokens` the tokens of all retrieved
-text. Ours reads as a turn does by default; for peers all results go into a prompt of the same budget.
+text. `answer_words` is the share of the content words of the given answer that stand in that text. Ours reads as a turn
+does by default; for peers all results go into a prompt of the same budget.
 
 Intervals are 95 % bootstrap intervals: `low.recall@10` and `high.recall@10` over questions,
 `conversations.low.recall@10` and so on over conversations, whose questions are correlated. The same for
@@ -69,7 +70,7 @@ def show(systems: dict[str, Metrics], about: str) -> None:
     print_table(f"{BY_GROUP} by category", list(systems), table)
     ends = (f"{end}{BY_GROUP}" for end in ("", "low.", "high.", "conversations.low.", "conversations.high."))
     print_table(f"{BY_GROUP} in its 95 % intervals", ("questions", *ends), systems)
-    print_table("In the prompt", ("prompt_evidence", "prompt_tokens"), systems)
+    print_table("In the prompt", ("prompt_evidence", "answer_words", "prompt_tokens"), systems)
     print_table("Asking", ASKING, systems)
     print_table("Writing", WRITING, systems)
 

@@ -45,6 +45,7 @@ class Question:
     text: str
     category: str
     evidence: frozenset[str]
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,9 @@ def _conversation(sample: dict[str, Any], owner: str, source: str) -> Conversati
         evidence = ids.intersection(id_ for text in entry["evidence"] for id_ in turn_ids(str(text)))
         if evidence:
             named = CATEGORIES.get(category) or str(category)
-            questions.append(Question(str(entry["question"]), named, frozenset(evidence)))
+            questions.append(
+                Question(str(entry["question"]), named, frozenset(evidence), str(entry.get("answer") or ""))
+            )
         else:
             skipped += 1
     asked = sample.get("asked_date_time")

@@ -16,24 +16,25 @@ LIMIT = max(CUTS)
 """Requested results."""
 
 _TOKENS = "prompt_tokens"
-_BOUNDED = (f"recall@{ALL_AT}", f"all_evidence@{ALL_AT}", "prompt_evidence")
+_BOUNDED = (f"recall@{ALL_AT}", f"all_evidence@{ALL_AT}", "prompt_evidence", "answer_words")
 """Metrics that have an interval."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """Turns shown in a question's prompt, and the tokens of its retrieved text."""
+    """Turns shown in a question's prompt, and the tokens and words of its retrieved text."""
 
     turns: frozenset[str]
     tokens: int
+    words: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Ranking:
     """Results of a question, best first, including results that are no turns.
 
-    `groups` are its category and file. `milliseconds` exclude the embedding of the question. `prompt` is None where
-    only the search is measured.
+    `groups` are its category and file. `milliseconds` exclude the embedding of the question. `answer` has the content
+    words of the right answer, none if it is not given. `prompt` is None where only the search is measured.
     """
 
     found: Sequence[str]
@@ -43,6 +44,7 @@ class Ranking:
     context_tokens: int
     milliseconds: float
     embedding_milliseconds: float
+    answer: frozenset[str] = frozenset()
     prompt: Prompt | None = None
 
     @property
@@ -56,6 +58,8 @@ class Ranking:
         if self.prompt:
             shown = len(self.prompt.turns & self.evidence) / len(self.evidence)
             found |= {"prompt_evidence": shown, _TOKENS: float(self.prompt.tokens)}
+            if self.answer:
+                found["answer_words"] = len(self.answer & self.prompt.words) / len(self.answer)
         return found
 
 
@@ -73,8 +77,9 @@ def quality(rankings: Sequence[Ranking]) -> dict[str, float]:
     means: dict[str, float] = {}
     for group, part in _by_group(rankings).items():
         scores = [ranking.scores for ranking in part]
-        for name in scores[0]:
-            means[f"{name}{group}"] = round(fmean(score[name] for score in scores), 1 if name == _TOKENS else 4)
+        for name in dict.fromkeys(name for score in scores for name in score):
+            values = [score[name] for score in scores if name in score]
+            means[f"{name}{group}"] = round(fmean(values), 1 if name == _TOKENS else 4)
         means[f"questions{group}"] = len(part)
     return means | {"context_tokens": round(fmean(ranking.context_tokens for ranking in rankings), 1)}
 
@@ -87,9 +92,10 @@ def intervals(rankings: Sequence[Ranking]) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     for group, part in _by_group(rankings).items():
-        owners = [ranking.conversation for ranking in part]
         for metric in _BOUNDED:
-            values = np.array([scores[metric] for ranking in part if metric in (scores := ranking.scores)])
+            counted = [(ranking.conversation, ranking.scores) for ranking in part if metric in ranking.scores]
+            values = np.array([scores[metric] for _, scores in counted])
+            owners = [owner for owner, _ in counted]
             for name, together in (("", None), ("conversations.", owners)):
                 if values.size and (together is None or len(set(owners)) > 1):
                     low, _, high = interval(values, together)

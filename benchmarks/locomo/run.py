@@ -16,6 +16,7 @@ from benchmarks.measures import peak_rss_bytes, reset_peak
 from benchmarks.progress import counted
 from benchmarks.report import Metrics
 from react_mem.memory.context import count_tokens, render_memories
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.embeddings import EmbeddingModel
 
@@ -81,4 +82,5 @@ async def _ask(
         context_tokens=count_tokens(block.briefing),
         milliseconds=1000 * seconds,
         embedding_milliseconds=1000 * (embeddings.charged - charged),
+        answer=frozenset(index_terms(question.answer)),
     )

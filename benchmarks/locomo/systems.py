@@ -28,6 +28,7 @@ from benchmarks.measures import unit
 from react_mem.memory.context import Frame, Window, assemble, count_tokens, flat
 from react_mem.memory.context.found_memory import MAX_PARTNER_CHARS, said_and_shown
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.budget import ASSUMED_WINDOW
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.identity import Identity
@@ -51,7 +52,7 @@ def prompt_of(question: str, results: Sequence[MemoryResultItem], turn_of: Calla
     shown = {item.id for item in items}
     parts = [*(part for item in items for part in item.fragments), *assembled.outline.items]
     shown |= {part.id for part in parts if _stands_in(part, text)}
-    return Prompt(frozenset(filter(None, map(turn_of, shown))), count_tokens(text))
+    return Prompt(frozenset(filter(None, map(turn_of, shown))), count_tokens(text), frozenset(index_terms(text)))
 
 
 def _stands_in(part: Fragment, text: str) -> bool:
