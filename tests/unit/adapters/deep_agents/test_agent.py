@@ -18,7 +18,9 @@ from react_mem.integrations import FileSearchMiddleware, LearntSkillsBackend, Me
 from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
-from tests.contract.conftest import memory_store
+from react_mem.memory.store.audit.audit_log import AuditActor, AuditLog
+from react_mem.memory.store.postgres import MemoryStore
+from tests.contract.conftest import memory_store as in_memory_store
 from tests.support.scripted_model import ScriptedModel, calls
 
 INLINE = {"extraction": {"mode": "inline"}}
@@ -34,7 +36,7 @@ class Context(TypedDict):
 
 @pytest.fixture
 def store() -> Any:
-    return memory_store()
+    return in_memory_store()
 
 
 def agent(model: ScriptedModel, store: Any, backend: Any = None, **options: Any) -> Any:
@@ -262,3 +264,16 @@ async def test_what_a_subagent_is_told_are_not_the_users_words(ask: Ask, store: 
     assert facts == ["My cat is called Mimi."]
     [file] = await memory.list_records("ann", [MemoryScope.FILES])
     assert (file.payload["path"], file.payload["session_id"]) == ("/found.md", "2")
+
+
+async def test_the_audit_log_tells_what_an_agent_wrote_from_what_its_application_did(memory_store: MemoryStore) -> None:
+    audit = memory_store.audit = AuditLog(memory_store.pool, None)
+    await MemoryFilesBackend(store=memory_store, user_id="bob").awrite("/a.md", "tea")
+    model = ScriptedModel(script=[calls(("write_file", {"file_path": "/a.md", "content": "x"})), "done"])
+    config = {"configurable": {"thread_id": "1", "user_id": "ann"}}
+    await agent(model, memory_store).ainvoke({"messages": [("user", "Write.")]}, config)
+    await audit.flush()
+    actors = {user: {one.actor async for _, one in audit.entries(owner=user)} for user in ("ann", "bob")}
+    await audit.close()
+    assert actors["ann"] == {AuditActor.AGENT}
+    assert AuditActor.AGENT not in actors["bob"]
