@@ -44,6 +44,13 @@ async def exported(memory: MemoryFacade, user_id: str) -> list[str]:
     return [line async for line in memory.export_user(user_id)]
 
 
+async def settled(memory: MemoryFacade, user_id: str) -> None:
+    """Wait until the server has drawn from what a user said."""
+    async with asyncio.timeout(60):
+        while await memory.pending(user_id):  # noqa: ASYNC110 - the server's worker, which changes records, tells nobody
+            await asyncio.sleep(0.1)  # the interval of a poll
+
+
 async def found(client: httpx.AsyncClient, **metadata: str) -> set[str]:
     threads = await client.post("/threads/search", json={"metadata": metadata, "limit": 100})
     return {thread["thread_id"] for thread in threads.raise_for_status().json()}
@@ -66,9 +73,7 @@ async def test_a_user_is_erased_with_all_threads_and_others_stay(guarded_server:
         ]
         # somebody else's thread is not theirs, though it is noted
         await note_thread(storage.store, leaver, held)
-        async with asyncio.timeout(60):
-            while await memory.pending(BOB):  # noqa: ASYNC110 - the server's worker, which changes records, tells nobody
-                await asyncio.sleep(0.1)  # the interval of a poll
+        await settled(memory, BOB)
         bobs = await exported(memory, BOB)
         assert "zebrafish" in str(await exported(memory, leaver))
 
@@ -109,6 +114,7 @@ async def test_a_legal_hold_is_named_and_nothing_goes(guarded_server: DevServer,
     async with client_of(guarded_server, leaver) as theirs, open_storage(settings) as storage:
         memory = MemoryFacade(storage.store)
         threads = {await said(theirs, text) for text in ("I have a red boat.", "I have a blue boat.")}
+        await settled(memory, leaver)
         before = await exported(memory, leaver)
         await memory.hold(leaver, "case-7", sorted(threads)[0])
         answer = await theirs.post("/memory/v1/erase", json=ERASE)
