@@ -93,6 +93,8 @@ def test_what_follows_it_is_said(shown: str, line_break: str) -> None:
         "Mail me: <bob@example.com>, <an@example.com> or <chi@example.com>.",
         'My table is 30" wide. My parents’ house is 5\'10" high, I\'d say. It is 27" deep.',
         "I live at: Rome\nI work at: FPT",
+        # without a colon a line announces what stands behind a blank line
+        "Please translate this\nI live in Rome.",
         "Name: An\nMail: an@example.com\nCity: Rome",
         "I use ``` for code, always.",
         "“I never closed this. I live in Rome.",
