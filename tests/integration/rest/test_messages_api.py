@@ -139,6 +139,11 @@ class TestAConversation:
             assert await outcomes(ann, talk[:end]) == ["known"] * end
         assert await texts(ann) == said(TALK)
 
+    async def test_a_time_is_when_it_was_said(self, ann: httpx.AsyncClient) -> None:
+        at = "2024-03-03T20:00:00+07:00"
+        assert await outcomes(ann, [{**TALK[0], "created_at": at}]) == ["new"]
+        assert [datetime.fromisoformat(one["said_at"]) for one in await shown(ann)] == [datetime.fromisoformat(at)]
+
 
 class TestStoredOnce:
     async def test_an_id_with_other_words_is_refused_and_nothing_stored(
