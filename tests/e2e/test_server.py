@@ -282,7 +282,7 @@ async def test_the_form_that_studio_shows(graph: str, client: LangGraphClient) -
     assert (free, nothing) == ({"type": "string"}, {"type": "null"})
     assert fields["model"]["langgraph_nodes"] == ["reason"]
     assert fields["max_iterations"]["anyOf"][0]["maximum"] == 10
-    assert fields["max_memories"]["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 8}
+    assert fields["max_memories"]["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 16}
     # clients of before LangGraph 0.6 read the other one
     assert schemas["config_schema"]["properties"] == fields
 

@@ -208,7 +208,7 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
     episodic: bool = Field(True, description="Episodes: goals, steps, outcomes.")
     procedural: bool = Field(True, description="Skills: what to do when.")
     profile: bool = Field(True, description="The user's profile, in every prompt.")
-    max_memories: int = Field(8, ge=1, le=100, description="Memories of each scope in the prompt, at most.")
+    max_memories: int = Field(16, ge=1, le=100, description="Memories of each scope in the prompt, at most.")
     max_docs: int = Field(5, ge=1, le=100, description="Documents in the prompt, at most.")
     max_skills: int = Field(3, ge=1, le=100, description="Skills in the prompt, at most.")
     similarity: float = Field(

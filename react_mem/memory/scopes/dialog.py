@@ -36,7 +36,7 @@ from react_mem.memory.model.records import (
     written_in,
 )
 from react_mem.memory.model.views import HeldConversation
-from react_mem.memory.scopes.scope import SPARE, ScopeStore, created_at
+from react_mem.memory.scopes.scope import ScopeStore, created_at, with_spare
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.listing import ConversationPlace, PlacedConversation
 from react_mem.memory.store.owned import WHOLE
@@ -88,7 +88,7 @@ class DialogMemoryStore(ScopeStore):
             said = {"session_id": query.session_id}
             asked.append(SearchOp(self.namespace(query.user_id), said, WHOLE, refresh_ttl=False))
         if self._searches(query):
-            asked.append(self._search(query, question, SPARE * self._policy.recall.max_memories, pairs=True))
+            asked.append(self._search(query, question, with_spare(self._policy.recall.max_memories), pairs=True))
         if self._policy.summaries.enabled:
             namespace = scope_namespace(query.user_id, MemoryScope.STATE)
             asked.append(GetOp(namespace, CHAIN.id(query.session_id)))

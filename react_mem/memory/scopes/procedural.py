@@ -13,7 +13,7 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, Memo
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.states import Skill, listed_preferences
 from react_mem.memory.retrieval.divided_store import recall
-from react_mem.memory.scopes.scope import SPARE, ScopeStore, in_order, question_of
+from react_mem.memory.scopes.scope import ScopeStore, in_order, question_of, with_spare
 
 _IN_USE: dict[str, Any] = {"status": {"$ne": "archived"}}
 
@@ -34,11 +34,11 @@ class ProceduralMemoryStore(ScopeStore):
 
     def _operations(self, query: MemoryQuery, question: Question | None, limit: int) -> list[Op | RecallOp]:
         if not query.task_type:
-            return [self._search(query, question, SPARE * limit, **_IN_USE)]
+            return [self._search(query, question, with_spare(limit), **_IN_USE)]
         of_the_kind = {**_IN_USE, "task_type": query.task_type}
-        asked = [self._search(query, question, SPARE * limit, **of_the_kind)] if question is not None else []
+        asked = [self._search(query, question, with_spare(limit), **of_the_kind)] if question is not None else []
         every = SearchOp(self.namespace(query.user_id), of_the_kind, max(limit, _OF_A_KIND))
-        of_no_kind = self._search(query, question, SPARE * limit, **_IN_USE, task_type="")
+        of_no_kind = self._search(query, question, with_spare(limit), **_IN_USE, task_type="")
         return [*asked, every, of_no_kind]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:

@@ -33,8 +33,8 @@ from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.transactions import transact
 
-SPARE = 2
-"""Oversampling factor of a recall, so that near-duplicates can make room."""
+_SPARE = 8
+"""Maximum results of a recall beyond the wanted, so that near-duplicates can make room."""
 
 MAX_AS_OF = 1_000
 """Nearest memories examined for a question as of a time, before those of another time are dropped."""
@@ -74,7 +74,7 @@ class ScopeStore:
         Without a parsed question a scope answers with its latest.
         """
         is_on = getattr(self._policy.recall, self.scope, True)
-        return [self._search(query, question, SPARE * self._policy.recall.max_memories)] if is_on else []
+        return [self._search(query, question, with_spare(self._policy.recall.max_memories))] if is_on else []
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return the answers to `operations`, without `extra["seen"]`, as results, the most relevant first."""
@@ -270,6 +270,11 @@ async def question_of(store: BaseStore, query: MemoryQuery) -> Question | None:
     if not query.query or not query.query.strip() or not query.scopes:
         return None
     return read_question(query.query, query.asked_at, await speakers_of(store, query.user_id))
+
+
+def with_spare(wanted: int) -> int:
+    """Return the limit of a recall for a number of wanted results."""
+    return wanted + min(wanted, _SPARE)
 
 
 def in_order(answer: Any, wanted: int) -> Sequence[RecallHit | Item]:

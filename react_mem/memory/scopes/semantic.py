@@ -20,7 +20,7 @@ from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Document, Fact, now, with_zone, written_in
 from react_mem.memory.retrieval.last_known import as_of as believed_as_of
-from react_mem.memory.scopes.scope import MAX_AS_OF, SPARE, ScopeStore
+from react_mem.memory.scopes.scope import MAX_AS_OF, ScopeStore, with_spare
 
 _TRIPLE = ("subject", "predicate", "object")
 """Fact in three parts, the form before the text alone was the fact."""
@@ -44,11 +44,11 @@ class SemanticMemoryStore(ScopeStore):
         """
         if not self._policy.recall.semantic:
             return []
-        limit = SPARE * self._policy.recall.max_memories
+        limit = with_spare(self._policy.recall.max_memories)
         former = self._search(query, question, limit, kind=FACT.name, current=False)
         return [
             self._search(query, question, limit, **_BELIEVED),
-            self._search(query, question, SPARE * self._policy.recall.max_docs, kind=DOCUMENT.name),
+            self._search(query, question, with_spare(self._policy.recall.max_docs), kind=DOCUMENT.name),
             *([former] if query.extra.get("history") or query.as_of else []),
         ]
 
@@ -86,7 +86,7 @@ class SemanticMemoryStore(ScopeStore):
         """
         conditions = {"current": True, **_by_fields(filters or {})}
         orders(conditions)
-        found = await self._find(user_id, query_text, SPARE * top_k, conditions)
+        found = await self._find(user_id, query_text, with_spare(top_k), conditions)
         return [item for item in found if not is_over(item.payload, now())][:top_k]
 
     async def add_documents(
