@@ -20,7 +20,7 @@ import react_mem.agents.resolve
 from react_mem.agents import open_agent
 from react_mem.agents.config import AgentConfig
 from react_mem.errors import StateSchemaError
-from react_mem.graphs.client_errors import guard_clients
+from react_mem.graphs.server import guard_clients
 from tests.contract.conftest import INLINE, Build, build_manager, memory_store
 from tests.contract.test_loop import ANN, ask, shape, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls

@@ -24,7 +24,7 @@ from react_mem.errors import (
     QuotaExceeded,
     StorageError,
 )
-from react_mem.graphs.client_errors import guard_clients
+from react_mem.graphs.server import guard_clients
 
 SECRET: Final = "quagga-4711"
 

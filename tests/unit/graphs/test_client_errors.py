@@ -9,7 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 
 from react_mem.errors import RunFailed
-from react_mem.graphs.client_errors import errors_for_clients
+from react_mem.graphs.server import errors_for_clients
 from tests.support.failing_graph import FOREIGN, OF_A_PLACE, OURS, SECRET, failing, unguarded
 
 
