@@ -18,7 +18,7 @@ from react_mem.memory import telemetry
 from react_mem.memory.branches.tree import branch_key, tip_of
 from react_mem.memory.index.recall import Recall
 from react_mem.memory.llm.causes import cause_of, checked
-from react_mem.memory.merging.doubts import with_doubts
+from react_mem.memory.merging.facts import with_doubts
 from react_mem.memory.model.interface import (
     MemoryQuery,
     MemoryResultItem,

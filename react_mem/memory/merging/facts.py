@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
 
+from react_mem.memory.index.recall import RecallHit
 from react_mem.memory.merging.concepts.concept_store import concept_changes
 from react_mem.memory.merging.reconcile import doubted, reconcile, wanted
 from react_mem.memory.merging.skill_life import stale_knowledge
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.model.records import AnyRecord, Fact, Message, Votes
 from react_mem.memory.store.transactions import transact
 
 _VERBATIM = 1_000
@@ -102,3 +104,115 @@ async def write_facts(
         return changed, await fact_changes(store, user_id, changed)
 
     return await transact(store, user_id, step)
+
+
+# Doubts about recalled facts, and the feedback on memories.
+
+
+async def with_doubts(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
+    """Return results with the doubts of each fact; the store is asked only if there are any."""
+    facts = {item.id: item.payload for item in results if item.source == FACT.name}
+    if not any(_of(value) for value in facts.values()):
+        return list(results)
+    others = await others_of(store, user_id, facts)
+
+    def doubted(item: MemoryResultItem) -> MemoryResultItem:
+        told = doubts_of(item.payload, others)
+        forgotten = [id_ for id_ in _of(item.payload) if id_ not in others]
+        payload = {**item.payload, "doubts": [*(doubt.id for doubt in told), *forgotten]}
+        return item.model_copy(update={"doubts": told, "payload": payload})
+
+    return [doubted(item) if item.id in facts else item for item in results]
+
+
+async def others_of(
+    store: BaseStore, user_id: str, facts: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    """Return the facts that some facts, given as JSON by id, are in doubt about, and those facts."""
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
+    missing = dict.fromkeys(id_ for value in facts.values() for id_ in _of(value) if id_ not in facts)
+    found = cast("list[Item | None]", await store.abatch([GetOp(namespace, id_) for id_ in missing]) if missing else [])
+    return {**facts, **{item.key: item.value for item in found if item is not None}}
+
+
+def doubts_of(value: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> tuple[MemoryDoubt, ...]:
+    """Return the current doubts of a fact, given as JSON like the others; forgotten facts raise none.
+
+    A fact that it needs counts while ended, any other one while believed: either may have changed since, as when a
+    branch of the conversation is left.
+    """
+    needs = set(value.get("needs") or ())
+    told = [
+        (id_, others[id_])
+        for id_ in _of(value)
+        if id_ in others and bool(others[id_].get("current", True)) is (id_ not in needs)
+    ]
+    return tuple(MemoryDoubt(id=id_, text=str(other["text"]), since=_since(value, other)) for id_, other in told)
+
+
+def _of(value: Mapping[str, Any]) -> Iterable[str]:
+    return value.get("doubts") or () if value.get("current", True) else ()
+
+
+def _since(value: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    over = other.get("valid_to") or other.get("retired_at")
+    # two that may contradict each other do so since the second was said
+    at = over if over and not other.get("current", True) else max(str(one.get("said_at", "")) for one in (value, other))
+    return str(at)[:10]
+
+
+# Feedback on a turn, as it moves the memories that were used in it: bounded, the same in whatever order it comes.
+
+LOWEST, HIGHEST = 0.2, 0.8
+"""Bounds of importance that feedback moves to: never worthless, never certain."""
+
+_MOST = 0.3
+"""Most that feedback changes importance by."""
+
+_HALF = 2
+"""Verdicts of one kind for half the effect: one thumb is a hint, four are a pattern."""
+
+_TOGETHER = 1.1
+"""Score factor between the best and the worst liked memory: feedback only breaks near ties."""
+
+
+def voted(record: AnyRecord, before: int, after: int) -> AnyRecord:
+    """Return a record after the verdict on a turn that used it changed: 1 for good, -1 for bad, 0 for none."""
+    if before == after:
+        return record
+    votes = record.votes or Votes(base=record.importance)
+    up = max(votes.up + (after == 1) - (before == 1), 0)
+    down = max(votes.down + (after == -1) - (before == -1), 0)
+    if not up and not down:
+        return record.model_copy(update={"votes": None, "importance": votes.base})
+    moved = votes.base + _MOST * _liked(up, down)
+    importance = min(max(moved, min(votes.base, LOWEST)), max(votes.base, HIGHEST))
+    return record.model_copy(
+        update={"votes": votes.model_copy(update={"up": up, "down": down}), "importance": importance}
+    )
+
+
+def in_favour(found: Sequence[RecallHit]) -> Sequence[RecallHit]:
+    """Return recalled memories, the best first, reordered by feedback; a reranker's order, not of scores, stays."""
+    factors = [favour(one.item.value) for one in found]
+    if all(factor == 1.0 for factor in factors):
+        return found
+    scores = [one.item.score or 0.0 for one in found]
+    if any(score < after for score, after in pairwise(scores)):
+        return found
+    weighed = [score * factor if score > 0 else score / factor for score, factor in zip(scores, factors, strict=True)]
+    return [found[place] for place in sorted(range(len(found)), key=lambda place: -weighed[place])]
+
+
+def favour(value: Mapping[str, Any]) -> float:
+    """Return the score factor of a record's feedback, given as JSON; 1 without any.
+
+    >>> favour({}), favour({"votes": {"up": 1, "down": 1}})
+    (1.0, 1.0)
+    """
+    votes = value.get("votes")
+    return float(_TOGETHER ** (_liked(votes["up"], votes["down"]) / 2)) if votes else 1.0
+
+
+def _liked(up: int, down: int) -> float:
+    return (up - down) / (abs(up - down) + _HALF)

@@ -18,8 +18,7 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.language.standing import only_instructs
 from react_mem.memory.language.statements import asks_to_forget, may_state, sentences, statements_in
-from react_mem.memory.merging.doubts import voted
-from react_mem.memory.merging.facts import fact_changes, load_facts
+from react_mem.memory.merging.facts import fact_changes, load_facts, voted
 from react_mem.memory.merging.reconcile import reconcile, ways
 from react_mem.memory.merging.skill_life import after_use, sources_of, without_use
 from react_mem.memory.model.identity import CORRECTED

@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import Recall, RecallHit
-from react_mem.memory.merging.doubts import HIGHEST, LOWEST, favour, in_favour, voted
+from react_mem.memory.merging.facts import HIGHEST, LOWEST, favour, in_favour, voted
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.receipt import put
