@@ -54,7 +54,7 @@ from react_mem.memory.llm.causes import cause_of, checked
 from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.namespaces import ROOT, Namespace
 from react_mem.memory.model.receipt import write
-from react_mem.memory.retrieval.divided_store import recall
+from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
 from react_mem.memory.store.listing import ConversationPlace, Listed, ListedConversations, ListPlace, Wanted

@@ -29,7 +29,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import now
 from react_mem.memory.retrieval import last_known
-from react_mem.memory.retrieval.divided_store import recall
+from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.rights import portability
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.owned import everything, set_aside

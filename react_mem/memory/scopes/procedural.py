@@ -12,7 +12,7 @@ from react_mem.memory.merging.skill_life import promise
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.states import Skill, listed_preferences
-from react_mem.memory.retrieval.divided_store import recall
+from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.scopes.scope import ScopeStore, in_order, question_of, with_spare
 
 _IN_USE: dict[str, Any] = {"status": {"$ne": "archived"}}

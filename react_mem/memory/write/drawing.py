@@ -27,7 +27,7 @@ from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message, fact_id, now
 from react_mem.memory.model.states import PendingTurn
-from react_mem.memory.retrieval.divided_store import recall
+from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
 from react_mem.memory.write.chain import join

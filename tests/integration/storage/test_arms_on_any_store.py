@@ -15,7 +15,7 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.retrieval import stock_recall as stock_index
-from react_mem.memory.retrieval.divided_store import recall
+from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.calibration import KNOWN
 from react_mem.memory.store.embeddings import LOCAL_MODEL, MeasuredEmbeddings
 from tests.support.recalling import DIALOG, DIMS, SenseEmbeddings, asked, keys, message, open_recalling

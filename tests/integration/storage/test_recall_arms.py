@@ -13,7 +13,7 @@ from react_mem.memory.index import weights as fusion
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.language.times import Period
 from react_mem.memory.model.interface import ALL_ARMS, Arm
-from react_mem.memory.retrieval.divided_store import recall
+from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.recalling import asked, message, open_recalling, put, shared_database
 
