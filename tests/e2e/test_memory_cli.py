@@ -23,7 +23,7 @@ from react_mem.memory.opening import open_storage
 from react_mem.memory.rights.forgetting import forget
 from react_mem.memory.rights.hidden import Hiding
 from react_mem.memory.store import StorageSettings
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from react_mem.memory.write.turns import Turns
 from tests.e2e.test_terminal import REACT_MEM, Environment, environment, on_server
 from tests.support.imported import but_for_origin

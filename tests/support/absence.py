@@ -11,7 +11,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.stock_recall import recall
-from react_mem.memory.store.owned import everything, set_aside
+from react_mem.memory.store.capabilities import everything, set_aside
 
 SEARCHED = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL)
 

@@ -17,7 +17,7 @@ from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.states import Skill, StepExperience, TaskStep
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from react_mem.memory.store.transactions import transact
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

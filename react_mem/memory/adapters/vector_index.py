@@ -23,7 +23,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp, get_text_at_path
 from react_mem.memory.index.entries import MAX_CHUNKS, chunks
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.namespaces import Namespace
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.capabilities import WHOLE
 
 _SPACE = uuid.UUID("0f4c6e0e-3f0b-5d0b-9f4a-6f2f5f0f8a31")
 

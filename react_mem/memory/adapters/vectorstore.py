@@ -56,9 +56,8 @@ from react_mem.memory.model.namespaces import ROOT, Namespace
 from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.attachments import limit_of
-from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
+from react_mem.memory.store.capabilities import WHOLE, StoreCapabilities, capabilities, read_all
 from react_mem.memory.store.listing import ConversationPlace, Listed, ListedConversations, ListPlace, Wanted
-from react_mem.memory.store.owned import WHOLE, read_all
 from react_mem.memory.store.transactions import Guard
 
 SEARCHED: frozenset[MemoryScope] = frozenset({MemoryScope.SEMANTIC})

@@ -20,8 +20,7 @@ from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, MESSAGE, SUMMAR
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import AnyRecord, Level, with_origin, with_zone
-from react_mem.memory.store.capabilities import capabilities
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import capabilities, everything
 
 
 class LinkKind(StrEnum):

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from react_mem.memory.store.audit.audit_log import AuditReason as AuditReason
     from react_mem.memory.store.audit.audit_log import acting as acting
     from react_mem.memory.store.audit.audit_log import note_action as note_action
-    from react_mem.memory.store.owned import in_any_order as in_any_order
-    from react_mem.memory.store.owned import read_all as read_all
+    from react_mem.memory.store.capabilities import in_any_order as in_any_order
+    from react_mem.memory.store.capabilities import read_all as read_all
     from react_mem.memory.store.pool import place_of as place_of
     from react_mem.memory.store.room import forget_count as forget_count
     from react_mem.memory.store.room import make_room as make_room

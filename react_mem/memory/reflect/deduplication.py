@@ -33,7 +33,7 @@ from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.reflect.driver import Asked, Checked, D, Gathered, Report, Strategy, Values
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.capabilities import WHOLE
 
 # Questions about pairs, for deduplication and entity resolution: a model says which of them are two of the same.
 

@@ -21,7 +21,7 @@ from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import BELIEVED, Fact, with_zone
 from react_mem.memory.retrieval.stock_recall import recall as recall_of_alike
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.transactions import Guard, compare_and_set, transact
 

@@ -35,9 +35,8 @@ from react_mem.memory.model.namespaces import ABANDONED, ROOT, Namespace
 from react_mem.memory.model.receipt import write
 from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.calibration import UNMEASURED, Calibration, MeasuredScale
-from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
+from react_mem.memory.store.capabilities import WHOLE, StoreCapabilities, capabilities
 from react_mem.memory.store.embeddings import LOCAL_MODEL, LocalEmbeddings
-from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.process_state import kept_with, lock_of
 from react_mem.memory.store.stored_text import index_entries
 from react_mem.memory.store.transactions import Guard

@@ -31,7 +31,7 @@ from react_mem.memory.rights.receipts import Says, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, same, says
 from react_mem.memory.rights.unsaid import Unsaid, forgotten_changes, index_of, with_value
 from react_mem.memory.store.attachments import unattached
-from react_mem.memory.store.owned import everything, set_aside
+from react_mem.memory.store.capabilities import everything, set_aside
 from react_mem.memory.store.transactions import transact
 
 _CANDIDATES = 6  # candidates listed at most where the wish is ambiguous

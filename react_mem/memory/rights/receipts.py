@@ -31,8 +31,7 @@ from react_mem.memory.model.records import now
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.rights import portability
-from react_mem.memory.store.capabilities import capabilities
-from react_mem.memory.store.owned import everything, set_aside
+from react_mem.memory.store.capabilities import capabilities, everything, set_aside
 from react_mem.memory.store.transactions import Guard, compare_and_set
 from react_mem.memory.store.vectors import waiting_for_questions
 

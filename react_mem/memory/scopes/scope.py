@@ -29,7 +29,7 @@ from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import AnyRecord, Record, now, with_zone, written_in
 from react_mem.memory.retrieval.outline import distinct, fragments, relevant
 from react_mem.memory.retrieval.stock_recall import recall
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.transactions import transact
 

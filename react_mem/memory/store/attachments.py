@@ -21,7 +21,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from react_mem.memory.model.namespaces import attachments_namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import now, with_zone
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.capabilities import WHOLE
 
 ATTACHMENT_BYTES = 50 * 2**20
 """Default limit in bytes of an owner's attachments together."""

@@ -13,8 +13,7 @@ from langgraph.store.base import BaseStore, Item
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.model.namespaces import Namespace, meta_namespace, owner_namespace, owner_of
-from react_mem.memory.store.capabilities import capabilities
-from react_mem.memory.store.owned import WHOLE, everything
+from react_mem.memory.store.capabilities import WHOLE, capabilities, everything
 from react_mem.memory.store.transactions import REVISION
 
 # Text in UTC is compared as it is: to read the dates of ten thousand records takes three times as long as all the rest.

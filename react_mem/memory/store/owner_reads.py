@@ -10,7 +10,7 @@ from typing import Any, LiteralString
 from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_of, owner_of_path
-from react_mem.memory.store.capabilities import StoreCapabilities
+from react_mem.memory.store.capabilities import OwnedPage, StoreCapabilities
 from react_mem.memory.store.keys.key_ring import OwnerKey
 from react_mem.memory.store.listing import (
     CONVERSATIONS,
@@ -22,7 +22,6 @@ from react_mem.memory.store.listing import (
     PlacedConversation,
     Wanted,
 )
-from react_mem.memory.store.owned import OwnedPage
 from react_mem.memory.store.reading import rows_of
 from react_mem.memory.store.room import SCOPES, Stored
 from react_mem.memory.store.row_security import Pool, confined, has_row_security

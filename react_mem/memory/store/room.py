@@ -31,8 +31,7 @@ from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import now
 from react_mem.memory.store.attachments import sizes
-from react_mem.memory.store.capabilities import capabilities
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.capabilities import WHOLE, capabilities
 from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.transactions import transact_on
 

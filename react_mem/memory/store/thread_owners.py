@@ -15,7 +15,7 @@ from langgraph.store.base import BaseStore, Item
 
 from react_mem.memory.model.namespaces import encode, meta_namespace
 from react_mem.memory.model.records import now
-from react_mem.memory.store.owned import WHOLE, bookmarks
+from react_mem.memory.store.capabilities import WHOLE, bookmarks
 from react_mem.memory.store.process_state import kept_with
 
 OWNER_KEYS = ("langgraph_auth_user_id", "user_id", "owner")

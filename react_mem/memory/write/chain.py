@@ -21,7 +21,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message, Summary
 from react_mem.memory.model.states import PendingTurn
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import Fold, Source, applied, next_fold, without
 from react_mem.memory.summaries.summarise import Made, SummaryTask

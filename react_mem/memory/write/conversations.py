@@ -19,7 +19,7 @@ from react_mem.memory.model.operations import Extraction, TranscriptMessage
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Level, Message, Role, now
 from react_mem.memory.model.states import Conversation
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write import committing as drafts
 from react_mem.memory.write.chain import load_chain, told_of_in_chain

@@ -36,7 +36,7 @@ from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Fact, Message, Summary, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.profile import merged_field, split_fields, values_of, with_text
-from react_mem.memory.store.owned import WHOLE, everything, set_aside
+from react_mem.memory.store.capabilities import WHOLE, everything, set_aside
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import MASTER
 

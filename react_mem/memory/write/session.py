@@ -23,7 +23,7 @@ from react_mem.memory.model.records import Fact, Message, now, record_id
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.rights.forgetting import forget
 from react_mem.memory.rights.hidden import Hiding, erase_due
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.work.items import Work, is_dead, put_work

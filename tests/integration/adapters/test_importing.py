@@ -16,7 +16,7 @@ from react_mem.integrations import ImportOwners, import_memories
 from react_mem.memory import MemoryFacade, MemoryScope
 from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.write.turns import Turns
 from tests.integration.storage.test_sealed_store import everything_in

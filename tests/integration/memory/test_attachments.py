@@ -21,7 +21,7 @@ from react_mem.memory.model.operations import Extraction, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.graph_reading import to_json
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, refs_in, sizes
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from react_mem.memory.write.turns import Turns
 from tests.support.loop_watch import loop_watched
 

@@ -14,7 +14,7 @@ from react_mem.memory import MemoryFacade, MemoryQuery, MemoryScope
 from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import now
-from react_mem.memory.store.owned import everything, set_aside
+from react_mem.memory.store.capabilities import everything, set_aside
 from react_mem.memory.work.items import Work, work_namespace
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.turns import Turns

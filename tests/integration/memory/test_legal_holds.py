@@ -13,8 +13,7 @@ from react_mem.memory import MemoryFacade, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.rights import holds as holding
 from react_mem.memory.rights.forgetting import forget_said
-from react_mem.memory.store.capabilities import capabilities
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import capabilities, everything
 from react_mem.memory.write.session import grant_wishes
 
 CASE = "case-2026-17"

@@ -16,7 +16,7 @@ from react_mem.memory.model.receipt import write
 from react_mem.memory.model.records import now
 from react_mem.memory.rights.retention import retain
 from react_mem.memory.store.attachments import sizes
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from tests.integration.memory.conftest import every_store
 from tests.support.absence import assert_absent, places_with
 

@@ -18,7 +18,7 @@ from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import PendingTurn
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from tests.integration.memory.conftest import every_store
 from tests.integration.memory.test_scopes import fill
 from tests.support.imported import but_for_origin

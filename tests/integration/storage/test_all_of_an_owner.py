@@ -21,9 +21,10 @@ from react_mem.memory.model.namespaces import (
     terminal_namespace,
     work_namespace,
 )
-from react_mem.memory.store import owned, postgres, reading
+from react_mem.memory.store import capabilities as owned
+from react_mem.memory.store import postgres, reading
+from react_mem.memory.store.capabilities import everything, in_pages
 from react_mem.memory.store.listing import Wanted, listed
-from react_mem.memory.store.owned import everything, in_pages
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing import row_codec
 from react_mem.memory.store.transactions import Guard

@@ -26,7 +26,7 @@ from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryScope, MemoryWrit
 from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.store import room
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from react_mem.memory.write.remembering import remember
 from react_mem.tools.memory_tools import store_fact
 from tests.support.databases import open_memory_store, word_model

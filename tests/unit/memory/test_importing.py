@@ -22,7 +22,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.rights.readable_export import markdown_export
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from react_mem.memory.write.remembering import remember
 from react_mem.memory.write.turns import Turns
 from tests.support.importing import Told, all_items, mem0_file, mem0_memories

@@ -24,7 +24,7 @@ from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.store import room as counting
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from react_mem.memory.store.room import take_message
 from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
 from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest

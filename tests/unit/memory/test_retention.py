@@ -32,7 +32,7 @@ from react_mem.memory.model.records import (
 )
 from react_mem.memory.model.states import Conversation
 from react_mem.memory.rights.retention import retain
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from react_mem.memory.work.items import Work, put_work
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.turns import Turns
 from tests.support.labels import Labeller, Says

@@ -17,7 +17,7 @@ from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import Message, now
 from react_mem.memory.rights import retention
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 
 KEPT = {"tester": RetentionSettings(dialog="1d")}
 

@@ -22,7 +22,7 @@ from react_mem.memory.model.namespaces import decode
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Episode, Fact
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.transactions import transact
 
 # All names that a user's facts use, and what is known of which are one: what concepts are made of.

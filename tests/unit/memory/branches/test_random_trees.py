@@ -22,7 +22,7 @@ from react_mem.memory.model.operations import Extraction, Operation, ProfileChan
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.store.attachments import refs_in, sizes
-from react_mem.memory.store.owned import everything, set_aside
+from react_mem.memory.store.capabilities import everything, set_aside
 from react_mem.memory.write.turns import Turns
 from tests.support.saying import said_on
 

@@ -12,7 +12,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.transcript import forget_speakers, speakers_of
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from tests.support.imported import but_for_origin
 
 

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.model.records import Summary
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.capabilities import everything
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.chain import find_summary, fold, unfold
 from react_mem.memory.write.session import Session
