@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.receipts import SignedReceipt as SignedReceipt
     from react_mem.memory.rights.saying import says as says
     from react_mem.memory.store.calibration import reference_questions as reference_questions
+    from react_mem.memory.store.checkpointer import note_thread as note_thread
     from react_mem.memory.store.embedded import has_embedded_server as has_embedded_server
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from react_mem.memory.store.postgres_server import distribute as distribute
     from react_mem.memory.store.reembed import reembed as reembed
     from react_mem.memory.store.storage_settings import misspelt as misspelt
-    from react_mem.memory.store.thread_owners import note_thread as note_thread
     from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer
     from react_mem.memory.write.chat_summary.summary_form import ChatSummary as ChatSummary
     from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest

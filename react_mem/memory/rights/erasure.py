@@ -34,8 +34,8 @@ from react_mem.memory.scopes.profile import split_fields, with_text
 from react_mem.memory.store.attachments import erase_attachments, sizes, unattached
 from react_mem.memory.store.audit.audit_log import ALL, AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE, capabilities, everything, set_aside
+from react_mem.memory.store.checkpointer import thread_marks, threads_of
 from react_mem.memory.store.left_traces import Traces
-from react_mem.memory.store.thread_owners import thread_marks, threads_of
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import forgotten_work
 

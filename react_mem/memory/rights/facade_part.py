@@ -11,8 +11,8 @@ from react_mem.memory.llm.causes import checked_calls
 from react_mem.memory.merging.transcript import forget_speakers
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval import last_known
+from react_mem.memory.store.checkpointer import forget_threads
 from react_mem.memory.store.room import forget_count
-from react_mem.memory.store.thread_owners import forget_threads
 
 
 class FacadePart:

@@ -17,8 +17,8 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from react_mem.memory.model.receipt import Check
+from react_mem.memory.store.checkpointer import OWNER_OF_THREAD
 from react_mem.memory.store.distribution import is_distributed
-from react_mem.memory.store.thread_owners import OWNER_OF_THREAD
 
 _TABLES = """
     SELECT n.nspname AS schema, c.relname AS name, bool_or(row_security_active(c.oid)) AS hidden,

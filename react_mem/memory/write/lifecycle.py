@@ -34,8 +34,8 @@ from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.last_known import DATABASE
 from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting
+from react_mem.memory.store.checkpointer import note_thread
 from react_mem.memory.store.priority import FRONT
-from react_mem.memory.store.thread_owners import note_thread
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.extraction.structured import create_extractor
 from react_mem.memory.write.metering import Metering

@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.store.thread_owners import note_thread, thread_marks
+from react_mem.memory.store.checkpointer import note_thread, thread_marks
 
 
 async def answered(store: BaseStore, threads: InMemorySaver, user_id: str, thread: str, manager: str = "react") -> None:
