@@ -22,8 +22,7 @@ from langchain_core.runnables import RunnableLambda
 from react_mem.memory.model.external import WebAnswer, WebSettings
 from react_mem.tools.web import reader
 from react_mem.tools.web.engines import Engine, WebHit, engine_named
-from react_mem.tools.web.fetch import PageFetcher
-from react_mem.tools.web.network import Network, PageError, PageRefused
+from react_mem.tools.web.fetch import Network, PageError, PageFetcher, PageRefused
 from react_mem.tools.web.search import WebSearch
 from tests.support.scripted_model import ScriptedModel
 from tests.support.web_server import GOLD, INJECTION, Page, WebServer, never

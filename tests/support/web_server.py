@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from react_mem.tools.web.network import Network, is_public
+from react_mem.tools.web.fetch import Network, is_public
 
 HOST = "site.test"
 HTML = "text/html; charset=utf-8"

@@ -25,8 +25,7 @@ from react_mem.tools.web.clean import (
 )
 from react_mem.tools.web.cleaner import CleanerStopped, PageCleaner
 from react_mem.tools.web.engines import Attempt, WebHit
-from react_mem.tools.web.fetch import PageFetcher
-from react_mem.tools.web.network import PageError, PageRefused, cited, same_page
+from react_mem.tools.web.fetch import PageError, PageFetcher, PageRefused, cited, same_page
 
 _LAST = 0.2
 """Seconds reserved for the work after the pages; measured: 20 ms for six of them."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.tools.web.network import is_public
+from react_mem.tools.web.fetch import is_public
 
 SPECIAL = [
     "0.0.0.0",  # noqa: S104 - asked about, not bound
