@@ -29,7 +29,7 @@ from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.rights.holds import all_holds
 from react_mem.memory.rights.receipts import public_half, public_key
 from react_mem.memory.rights.retention import Retained
-from react_mem.memory.store.audit.audit_log import AuditEntry, AuditHead
+from react_mem.memory.store.audit_log import AuditEntry, AuditHead
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.checkpointer import ThreadSaver
 from react_mem.memory.store.embeddings import EmbeddingModel

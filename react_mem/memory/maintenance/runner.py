@@ -34,7 +34,7 @@ from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.retrieval.last_known import note_new_alike
 from react_mem.memory.rights.hidden import erase_due
 from react_mem.memory.rights.retention import Retained, retain
-from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting
+from react_mem.memory.store.audit_log import AuditActor, AuditReason, acting
 from react_mem.memory.store.capabilities import capabilities, users_with
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.priority import FRONT, behind_turns

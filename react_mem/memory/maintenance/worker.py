@@ -23,7 +23,7 @@ from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of, trace_of
 from react_mem.memory.maintenance.runner import AgentRunner, Outcome, RetentionRounds, Runners
 from react_mem.memory.model.policy import RetentionSettings
-from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting
+from react_mem.memory.store.audit_log import AuditActor, AuditReason, acting
 from react_mem.memory.store.priority import FRONT, behind_turns
 from react_mem.memory.work.items import Held, KnownWork, Place, RenewedLease, Work, WorkQueue, listen, worker_name
 

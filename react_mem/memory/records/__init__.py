@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.portability import portions as portions
     from react_mem.memory.rights.portability import turns_to_read as turns_to_read
     from react_mem.memory.rights.readable_export import exported_lines as exported_lines
-    from react_mem.memory.store.audit.audit_log import AuditAction as AuditAction
-    from react_mem.memory.store.audit.audit_log import AuditActor as AuditActor
-    from react_mem.memory.store.audit.audit_log import AuditReason as AuditReason
-    from react_mem.memory.store.audit.audit_log import acting as acting
-    from react_mem.memory.store.audit.audit_log import note_action as note_action
+    from react_mem.memory.store.audit_log import AuditAction as AuditAction
+    from react_mem.memory.store.audit_log import AuditActor as AuditActor
+    from react_mem.memory.store.audit_log import AuditReason as AuditReason
+    from react_mem.memory.store.audit_log import acting as acting
+    from react_mem.memory.store.audit_log import note_action as note_action
     from react_mem.memory.store.capabilities import in_any_order as in_any_order
     from react_mem.memory.store.capabilities import read_all as read_all
     from react_mem.memory.store.pool import place_of as place_of

@@ -32,7 +32,7 @@ from react_mem.memory.rights.receipts import check, read_again, receipt_of
 from react_mem.memory.rights.unsaid import without_forgotten
 from react_mem.memory.scopes.profile import split_fields, with_text
 from react_mem.memory.store.attachments import erase_attachments, sizes, unattached
-from react_mem.memory.store.audit.audit_log import ALL, AuditAction, note_action
+from react_mem.memory.store.audit_log import ALL, AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE, capabilities, everything, set_aside
 from react_mem.memory.store.checkpointer import thread_marks, threads_of
 from react_mem.memory.store.left_traces import Traces

@@ -30,7 +30,7 @@ from react_mem.memory.model.records import Fact, Message, Record, fact_id, now, 
 from react_mem.memory.model.states import Skill, TurnOutcome
 from react_mem.memory.model.views import fingerprint
 from react_mem.memory.rights.facade_part import FacadePart
-from react_mem.memory.store.audit.audit_log import AuditAction, note_action
+from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.transactions import transact

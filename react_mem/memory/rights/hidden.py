@@ -23,7 +23,7 @@ from react_mem.memory.rights.facade_part import FacadePart, forget_caches
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.receipts import check, read_again
 from react_mem.memory.store.attachments import HIDDEN, hidden_notes, unattached
-from react_mem.memory.store.audit.audit_log import AuditAction, note_action
+from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import everything, set_aside
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, put_work

@@ -22,7 +22,7 @@ from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.rights.showing import cursor_of, read_cursor, records_by_id, shown, source_of
 from react_mem.memory.scopes.dialog import DialogMemoryStore, held_in
 from react_mem.memory.scopes.profile import ProfileMemoryStore
-from react_mem.memory.store.audit.audit_log import AuditAction, note_action
+from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE, everything
 from react_mem.memory.store.listing import ConversationPlace
 from react_mem.memory.store.postgres import MemoryStore

@@ -22,7 +22,7 @@ from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Ending, record_id
 from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.scopes.profile import values_of
-from react_mem.memory.store.audit.audit_log import ALL, AuditAction, note_action
+from react_mem.memory.store.audit_log import ALL, AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE, users_with
 from react_mem.memory.store.transactions import transact
 

@@ -26,7 +26,7 @@ from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.scopes.scope import checked
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, read_attachment, refs_in, sizes
-from react_mem.memory.store.audit.audit_log import ALL, AuditAction, note_action
+from react_mem.memory.store.audit_log import ALL, AuditAction, note_action
 from react_mem.memory.store.capabilities import in_pages
 from react_mem.memory.store.room import make_room, stored_of
 from react_mem.memory.store.transactions import transact

@@ -47,7 +47,7 @@ from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.unsaid import forgotten_changes, index_of, with_value, without_forgotten
 from react_mem.memory.scopes.profile import merged_field, values_of, with_text
 from react_mem.memory.store.attachments import unattached
-from react_mem.memory.store.audit.audit_log import AuditAction, AuditReason, acting, note_action, who_acts
+from react_mem.memory.store.audit_log import AuditAction, AuditReason, acting, note_action, who_acts
 from react_mem.memory.store.capabilities import WHOLE, everything, set_aside
 from react_mem.memory.store.checkpointer import thread_marks
 from react_mem.memory.store.transactions import transact

@@ -24,7 +24,7 @@ from react_mem.memory.model.namespaces import (
 
 if TYPE_CHECKING:
     from react_mem.memory.model.receipt import Check
-    from react_mem.memory.store.audit.audit_log import AuditLog
+    from react_mem.memory.store.audit_log import AuditLog
     from react_mem.memory.store.calibration import Calibration
     from react_mem.memory.store.embeddings import EmbeddingModel
     from react_mem.memory.store.keys.key_ring import KeyRing

@@ -15,7 +15,7 @@ from psycopg.sql import SQL, Identifier
 
 from react_mem.errors import EmbeddingMismatch, EmbeddingUnavailable, StorageError
 from react_mem.memory.llm.causes import scrub
-from react_mem.memory.store.audit.audit_log import AuditLog
+from react_mem.memory.store.audit_log import AuditLog
 from react_mem.memory.store.distribution import Count, Report, distribute_tables, is_distributed
 from react_mem.memory.store.embedded import DatabaseServer, embedded_server
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model

@@ -33,7 +33,7 @@ from react_mem.memory.model.namespaces import characters_of, off_loop
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.last_known import DATABASE
-from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting
+from react_mem.memory.store.audit_log import AuditActor, AuditReason, acting
 from react_mem.memory.store.checkpointer import note_thread
 from react_mem.memory.store.priority import FRONT
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser

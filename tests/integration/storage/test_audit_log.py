@@ -24,8 +24,8 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.opening import open_memory
 from react_mem.memory.rights.retention import retain
-from react_mem.memory.store.audit import audit_log
-from react_mem.memory.store.audit.audit_log import AuditAction, AuditActor, AuditHead, AuditLog, AuditReason, acting
+from react_mem.memory.store import audit_log
+from react_mem.memory.store.audit_log import AuditAction, AuditActor, AuditHead, AuditLog, AuditReason, acting
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.scripted_model import ScriptedModel
 

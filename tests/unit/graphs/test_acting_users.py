@@ -12,7 +12,7 @@ from react_mem.graphs import chat_summary_route
 from react_mem.graphs.memory_api import conversations_api, forget_api
 from react_mem.memory import MemoryFacade
 from react_mem.memory.records import AuditActor, AuditReason
-from react_mem.memory.store.audit.audit_log import who_acts
+from react_mem.memory.store.audit_log import who_acts
 from tests.support.routes import NOBODY, client_of
 
 

@@ -18,7 +18,7 @@ from react_mem.integrations import FileSearchMiddleware, LearntSkillsBackend, Me
 from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.store.audit.audit_log import AuditActor, AuditLog
+from react_mem.memory.store.audit_log import AuditActor, AuditLog
 from react_mem.memory.store.postgres import MemoryStore
 from tests.contract.conftest import memory_store as in_memory_store
 from tests.support.scripted_model import ScriptedModel, calls
