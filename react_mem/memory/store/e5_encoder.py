@@ -1,4 +1,4 @@
-"""multilingual-e5-small in ONNX Runtime: packed weights, tokenizer, encoder and the choice of the engine."""
+"""TODO: say what this is."""
 
 from __future__ import annotations
 
