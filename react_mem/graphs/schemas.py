@@ -35,7 +35,7 @@ from typing_extensions import TypedDict, Unpack, is_typeddict
 
 from react_mem.agents.resolve import CompileOptions, ResolvedAgent
 from react_mem.errors import StateSchemaError
-from react_mem.graphs.cards.memory_cards import Cards
+from react_mem.graphs.memory_cards import Cards
 from react_mem.memory.context import derived_id, is_users
 
 # The state both managers share: same input, same output; what a manager needs for itself stays private.
