@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
-from react_mem.memory.branches.tree import forgotten_branches, part_of
 from react_mem.memory.graph.links import fall
 from react_mem.memory.merging.concepts.concept_store import concepts_without
 from react_mem.memory.merging.reconcile import says_again
@@ -38,6 +37,7 @@ from react_mem.memory.store.checkpointer import thread_marks, threads_of
 from react_mem.memory.store.left_traces import Traces
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import forgotten_work
+from react_mem.memory.write.forks import forgotten_branches, part_of
 
 _Result = TypeVar("_Result")
 

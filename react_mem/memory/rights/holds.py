@@ -13,7 +13,6 @@ from typing import Any
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.errors import LegalHoldError
-from react_mem.memory.branches.tree import part_of
 from react_mem.memory.model.kinds import CONCEPT, PROFILE, kind_of
 from react_mem.memory.model.namespaces import META, Namespace, meta_namespace
 from react_mem.memory.model.policy import LegalHold
@@ -25,6 +24,7 @@ from react_mem.memory.scopes.profile import values_of
 from react_mem.memory.store.audit_log import ALL, AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE, users_with
 from react_mem.memory.store.transactions import transact
+from react_mem.memory.write.forks import part_of
 
 _KIND = "hold"
 _POINTERS = frozenset(Ending.model_fields) | {"source_ids", "withdrawn", "support", "alike", "current", "session_id"}

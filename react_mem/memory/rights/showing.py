@@ -12,7 +12,6 @@ from typing import Any, Literal, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from react_mem.memory.branches.tree import part_of
 from react_mem.memory.graph.links import Direction, Edge, LinkKind, reader
 from react_mem.memory.graph.traverse import strength
 from react_mem.memory.index.entries import whole_text
@@ -31,6 +30,7 @@ from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, listed, revision_of
 from react_mem.memory.store.stored_text import storable
+from react_mem.memory.write.forks import part_of
 
 # Cursors of lists: where a page ends, as an opaque text that a client sends back.
 

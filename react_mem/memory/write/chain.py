@@ -9,7 +9,6 @@ from typing import Any
 
 from langgraph.store.base import GetOp, Item
 
-from react_mem.memory.branches.tree import regrown
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.links import FOUNDS, Direction, reader
 from react_mem.memory.index.entries import whole_text
@@ -25,6 +24,7 @@ from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import Fold, Source, applied, next_fold, without
 from react_mem.memory.summaries.summarise import Made, SummaryTask
+from react_mem.memory.write.forks import regrown
 from react_mem.memory.write.session import Session, TurnReport
 
 MAX_FOLDS = 20

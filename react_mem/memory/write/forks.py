@@ -1,8 +1,4 @@
-"""Tree of a conversation: its current path, the branches left behind, and the facts believed on the path.
-
-Each message knows its predecessor. Messages off the path to the latest one, and facts that only they support, are not
-believed. Messages removed from the thread stay on the path: trimming retracts nothing.
-"""
+"""TODO: say what this is."""
 
 from __future__ import annotations
 
