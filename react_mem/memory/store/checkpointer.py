@@ -37,7 +37,7 @@ from react_mem.memory.model.records import now
 from react_mem.memory.store.capabilities import WHOLE, bookmarks
 from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.row_security import Connection, Pool
-from react_mem.memory.store.serialisation import Plain, StrictSerializer, sealing_serializer
+from react_mem.memory.store.stored_text import Plain, StrictSerializer, sealing_serializer
 
 # Owners of threads, recorded when a run writes to a thread.
 

@@ -16,7 +16,7 @@ from psycopg.rows import DictRow
 from react_mem.memory.index.recall import scored
 from react_mem.memory.index.scorer import nearest
 from react_mem.memory.model.namespaces import owner_of_path, owner_within
-from react_mem.memory.store import serialisation as binary
+from react_mem.memory.store import stored_text as binary
 from react_mem.memory.store.large_namespaces import INDEX_SCAN, NamespaceIndexes
 from react_mem.memory.store.owner_texts import AT_ONCE, EVERY, OwnerTexts
 from react_mem.memory.store.row_security import Connection, Pool, confined, has_row_security, unconfined
@@ -29,8 +29,7 @@ from react_mem.memory.store.searches import (
     nearest_statement,
     search_statement,
 )
-from react_mem.memory.store.serialisation import Binary
-from react_mem.memory.store.stored_text import text_array
+from react_mem.memory.store.stored_text import Binary, text_array
 from react_mem.memory.store.transactions import check_model
 
 _MORE = 10

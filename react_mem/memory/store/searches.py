@@ -20,8 +20,7 @@ from langgraph.store.base import SearchOp
 from react_mem.memory.model.namespaces import owner_of_path, owner_within
 from react_mem.memory.store.owner_texts import OwnerTexts
 from react_mem.memory.store.sealing.row_codec import SealedFilter
-from react_mem.memory.store.serialisation import Binary
-from react_mem.memory.store.stored_text import storable
+from react_mem.memory.store.stored_text import Binary, storable
 
 _SPARE = 20
 """Candidates beyond twice the results wanted: an item has one for each piece of its text."""

@@ -30,7 +30,7 @@ from react_mem.memory.model.kinds import kind_of
 from react_mem.memory.model.namespaces import ROOT, owner_of_path, setting
 from react_mem.memory.model.receipt import NO_FIELDS
 from react_mem.memory.model.records import now, with_zone
-from react_mem.memory.store import serialisation as binary
+from react_mem.memory.store import stored_text as binary
 from react_mem.memory.store.embeddings import EmbeddingModel, RecentVectors
 from react_mem.memory.store.keys.key_ring import OwnerKey, need_keys
 from react_mem.memory.store.priority import behind_turns
@@ -38,8 +38,8 @@ from react_mem.memory.store.row_security import Pool, confined, confined_within
 from react_mem.memory.store.sealing.row_codec import RowCodec
 from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, opened_vector, sealed_row
 from react_mem.memory.store.searches import Parameters, in_namespace
-from react_mem.memory.store.serialisation import Binary
 from react_mem.memory.store.stored_text import (
+    Binary,
     check_identity,
     entries_of_fields,
     index_entries,

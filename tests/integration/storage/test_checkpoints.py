@@ -30,7 +30,7 @@ from react_mem.errors import CheckpointRefused, SealError, StorageError
 from react_mem.memory.store import checkpointer
 from react_mem.memory.store.checkpointer import ThreadSaver, check_distributable, reworded
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.serialisation import CheckpointCipher, StrictSerializer
+from react_mem.memory.store.stored_text import CheckpointCipher, StrictSerializer
 from tests.support.crafted import crafted
 from tests.support.scripted_model import ScriptedModel
 
