@@ -57,7 +57,7 @@ from react_mem.memory.scopes.scope import BoundMemory, question_of
 from react_mem.memory.store.attachments import bytes_of, read_attachment
 from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE, everything
-from react_mem.memory.store.listing import latest_first, revision_of
+from react_mem.memory.store.searches import latest_first, revision_of
 from react_mem.memory.write.forks import branch_key, tip_of
 
 log = logging.getLogger(__name__)

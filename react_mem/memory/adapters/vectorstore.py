@@ -57,7 +57,7 @@ from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.capabilities import WHOLE, StoreCapabilities, capabilities, read_all
-from react_mem.memory.store.listing import ConversationPlace, Listed, ListedConversations, ListPlace, Wanted
+from react_mem.memory.store.searches import ConversationPlace, Listed, ListedConversations, ListPlace, Wanted
 from react_mem.memory.store.transactions import Guard
 
 SEARCHED: frozenset[MemoryScope] = frozenset({MemoryScope.SEMANTIC})

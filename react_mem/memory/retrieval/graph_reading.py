@@ -23,7 +23,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import LABELS
 from react_mem.memory.model.records import now
 from react_mem.memory.store.capabilities import everything
-from react_mem.memory.store.listing import Wanted, listed
+from react_mem.memory.store.searches import Wanted, listed
 
 # A user's graph for other programs: JSON, and a page that draws it.
 

@@ -28,7 +28,7 @@ from react_mem.memory.model.records import Fact, now
 from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE
-from react_mem.memory.store.listing import Listed, ListPlace, Wanted, listed, revision_of
+from react_mem.memory.store.searches import Listed, ListPlace, Wanted, listed, revision_of
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.write.forks import part_of
 

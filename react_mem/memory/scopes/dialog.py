@@ -38,7 +38,7 @@ from react_mem.memory.model.records import (
 from react_mem.memory.model.views import HeldConversation
 from react_mem.memory.scopes.scope import ScopeStore, created_at, with_spare
 from react_mem.memory.store.capabilities import WHOLE, capabilities
-from react_mem.memory.store.listing import ConversationPlace, PlacedConversation
+from react_mem.memory.store.searches import ConversationPlace, PlacedConversation
 
 MAX_STANDING = 50
 """Standing instructions that are read: of more, the latest."""

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from react_mem.memory.store.embeddings import EmbeddingModel
     from react_mem.memory.store.keys.key_ring import KeyRing
     from react_mem.memory.store.left_traces import Traces
-    from react_mem.memory.store.listing import ConversationPlace, Listed, ListedConversations, ListPlace, Wanted
     from react_mem.memory.store.room import Stored
+    from react_mem.memory.store.searches import ConversationPlace, Listed, ListedConversations, ListPlace, Wanted
     from react_mem.memory.store.transactions import Guard
 
 

@@ -12,7 +12,12 @@ from psycopg.rows import DictRow
 from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_of, owner_of_path
 from react_mem.memory.store.capabilities import OwnedPage, StoreCapabilities
 from react_mem.memory.store.keys.key_ring import OwnerKey
-from react_mem.memory.store.listing import (
+from react_mem.memory.store.reading import rows_of
+from react_mem.memory.store.room import SCOPES, Stored
+from react_mem.memory.store.row_security import Pool, confined, has_row_security
+from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
+from react_mem.memory.store.sealing.sealed_entries import ALIKE, LINKS, SEALED, opened_value
+from react_mem.memory.store.searches import (
     CONVERSATIONS,
     UTC_TEXT,
     ConversationPlace,
@@ -22,11 +27,6 @@ from react_mem.memory.store.listing import (
     PlacedConversation,
     Wanted,
 )
-from react_mem.memory.store.reading import rows_of
-from react_mem.memory.store.room import SCOPES, Stored
-from react_mem.memory.store.row_security import Pool, confined, has_row_security
-from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
-from react_mem.memory.store.sealing.sealed_entries import ALIKE, LINKS, SEALED, opened_value
 from react_mem.memory.store.stored_text import storable
 
 _PAGE: LiteralString = """
