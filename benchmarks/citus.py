@@ -35,7 +35,7 @@ from benchmarks.stand_ins import HashEmbeddings, memories, words
 from benchmarks.stand_ins import write as write_all
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.records import Fact, now, record_id
 from react_mem.memory.opening import Storage
 from react_mem.memory.store import StorageSettings

@@ -34,7 +34,7 @@ from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import close_workers, drain
 from react_mem.memory.model.namespaces import WORK
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import put
 from react_mem.memory.opening import Storage
 
 PEER = "create_agent"

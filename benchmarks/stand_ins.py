@@ -30,7 +30,7 @@ from pydantic import Field
 from react_mem.agents.extractive import AnsweringModel
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.receipt import Change, put
+from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.records import Episode, Fact, Message, Record, now, record_id
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.row_security import Pool

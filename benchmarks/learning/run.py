@@ -14,7 +14,7 @@ from benchmarks.progress import counted
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.skill_life import withhold
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.records import record_id
 from react_mem.memory.model.states import Skill
 from react_mem.memory.reflect.driver import run

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from react_mem.memory.model.interface import MemoryResults as MemoryResults
     from react_mem.memory.model.interface import MemoryScope as MemoryScope
     from react_mem.memory.model.interface import MemoryWriteEvent as MemoryWriteEvent
+    from react_mem.memory.model.operations import Receipt as Receipt
     from react_mem.memory.model.origins import Origin as Origin
     from react_mem.memory.model.policy import MemoryPolicy as MemoryPolicy
     from react_mem.memory.model.profile_schema import Profile as Profile
-    from react_mem.memory.model.receipt import Receipt as Receipt
     from react_mem.memory.model.records import Document as Document
     from react_mem.memory.model.records import Episode as Episode
     from react_mem.memory.model.records import Fact as Fact

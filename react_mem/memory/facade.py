@@ -27,8 +27,8 @@ from react_mem.memory.model.interface import (
 )
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.operations import Change, Receipt, write
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.receipt import Change, Receipt, write
 from react_mem.memory.retrieval import last_known, outline
 from react_mem.memory.retrieval.graph_reading import MemoryGraph, with_linked
 from react_mem.memory.retrieval.stock_recall import divided, recall

@@ -23,7 +23,7 @@ from react_mem.memory import (
 )
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.files import AgentFile
-from react_mem.memory.model.receipt import put, write
+from react_mem.memory.model.operations import put, write
 from react_mem.memory.scopes import (
     DialogMemoryStore,
     ProceduralMemoryStore,

@@ -14,7 +14,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.concepts import Alias, Concept, Knowledge, Reference
 from react_mem.memory.model.kinds import TASK_STEP
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.states import Skill, StepExperience
 from react_mem.memory.reflect.tasks.planning import parse

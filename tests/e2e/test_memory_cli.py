@@ -17,7 +17,7 @@ from langchain_core.messages import HumanMessage
 from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.cli import main
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.records import fact_id
 from react_mem.memory.opening import open_storage
 from react_mem.memory.rights.forgetting import forget

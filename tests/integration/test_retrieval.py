@@ -23,8 +23,8 @@ from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.receipt import put
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.recalling import DIMS, SenseEmbeddings, open_recalling, shared_database

@@ -7,7 +7,7 @@ from typing import Any
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.states import Skill
 from react_mem.memory.reflect.skills.learner import record_turn
 from react_mem.memory.scopes import steps_to_experience

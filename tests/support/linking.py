@@ -13,7 +13,7 @@ from react_mem.memory.model.concepts import Alias, Concept
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import kind_named
 from react_mem.memory.model.namespaces import encode
-from react_mem.memory.model.receipt import Change, delete, put
+from react_mem.memory.model.operations import Change, delete, put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.states import Skill, StepExperience, TaskStep
 from react_mem.memory.retrieval.graph_reading import MemoryGraph

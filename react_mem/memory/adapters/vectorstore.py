@@ -53,7 +53,7 @@ from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.llm.causes import cause_of, checked
 from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.namespaces import ROOT, Namespace
-from react_mem.memory.model.receipt import write
+from react_mem.memory.model.operations import write
 from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.capabilities import WHOLE, StoreCapabilities, capabilities, read_all

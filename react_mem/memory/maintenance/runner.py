@@ -22,8 +22,8 @@ from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, PENDING
 from react_mem.memory.model.namespaces import META, owner_namespace, scope_namespace
+from react_mem.memory.model.operations import write
 from react_mem.memory.model.policy import RetentionSettings
-from react_mem.memory.model.receipt import write
 from react_mem.memory.model.records import now, record_id
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.model.views import QueueHealth

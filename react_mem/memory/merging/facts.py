@@ -17,9 +17,8 @@ from react_mem.memory.merging.skill_life import stale_knowledge
 from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.operations import Change, Operation, put
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import AnyRecord, Fact, Message, Votes
 from react_mem.memory.store.transactions import transact
 

@@ -19,7 +19,7 @@ from react_mem.memory.model.concepts import MIN_SOURCES, Knowledge, confidence
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import KNOWLEDGE, SKILL
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.receipt import Change, delete, put
+from react_mem.memory.model.operations import Change, delete, put
 from react_mem.memory.model.records import Fact
 from react_mem.memory.model.states import Skill, Worths
 

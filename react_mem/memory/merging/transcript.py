@@ -34,8 +34,8 @@ from react_mem.memory.merging.blocks import (
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace, setting
+from react_mem.memory.model.operations import Change
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Message, Role, now, record_id, with_origin, with_zone
 from react_mem.memory.store.process_state import kept_with
 

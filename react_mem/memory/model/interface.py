@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 from react_mem.memory.model.records import Meta, with_zone
 
 if TYPE_CHECKING:
-    from react_mem.memory.model.receipt import Receipt
+    from react_mem.memory.model.operations import Receipt
 
 
 class Arm(StrEnum):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Literal, Protocol
 
+from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.memory import InMemoryStore
+from pydantic import BaseModel, Field
+
+from react_mem.memory import telemetry
+from react_mem.memory.model.kinds import Kind, kind_named
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Role, fact_id
+from react_mem.memory.model.records import Record, Role, fact_id, now
 
 Relation = Literal["new", "same", "changes", "ends", "corrects", "unsure", "forget"]
 """Relation of a statement to a known fact: independent of it; the same in other words; its new state; its end; it
@@ -158,3 +164,173 @@ class Extractor(Protocol):
         others at 600. Only the last 80 messages and the first 20 facts (the most relevant first) are shown. An
         unreadable answer is repaired once; the client's own retries are off. The deadline is in seconds from now.
         """
+
+
+# Receipt of a forgetting, with its checks; and writes as values.
+
+_READ_FROM_ROWS = frozenset({"arm", "arms", "cache", "caches", "export"})
+"""First words of the checks of derived places: the rows themselves are checked too."""
+
+UNREAD = "unread"  # first word of the checks that name a place never read
+
+
+class Check(BaseModel, extra="forbid", frozen=True):
+    """One look at a place that could still hold it.
+
+    Args:
+        name: Where was looked, such as `scope semantic`, `arm vector`, `cache last_known`, `export`.
+        hits: How many records there are about it.
+        ids: The first of them.
+        problem: Why it could not be looked at; empty where it was. A place that is never read, whose name begins with
+            `unread`, says so here.
+    """
+
+    name: str
+    hits: int = 0
+    ids: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def is_limit(self) -> bool:
+        """True if it names a place that is never read."""
+        return self.name.startswith(f"{UNREAD} ")
+
+
+class Receipt(BaseModel, extra="forbid", frozen=True):
+    """Receipt of what was forgotten, by ids and without a word of it, and of the checks afterwards.
+
+    The thread keeps its messages: that of the conversation is the application's to delete.
+
+    Args:
+        at: When.
+        removed: The ids of the records that are gone, by kind.
+        rewritten: The ids of the records that stay, without it, by kind.
+        messages: How many messages of the user's said it.
+        checks: What was read again.
+    """
+
+    at: datetime = Field(default_factory=now)
+    removed: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    rewritten: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    messages: int = 0
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """Ids of the removed records."""
+        return frozenset(id_ for ids in self.removed.values() for id_ in ids)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of removed records, by kind."""
+        return {kind: len(ids) for kind, ids in self.removed.items()}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Remaining records and failed checks, in words; empty where everything is gone as far as anybody looks."""
+        return tuple(
+            f"{check.name}: {check.problem or f'{check.hits} left'}"
+            for check in self.checks
+            if (check.problem or check.hits) and not check.is_limit
+        )
+
+    @property
+    def left(self) -> tuple[Check, ...]:
+        """Checks that found something."""
+        return tuple(check for check in self.checks if check.hits)
+
+    @property
+    def unchecked(self) -> tuple[Check, ...]:
+        """Checks that could not be made: they prove nothing."""
+        return tuple(check for check in self.checks if check.problem and not check.hits and not check.is_limit)
+
+    @property
+    def limits(self) -> tuple[Check, ...]:
+        """Checks of places that are never read."""
+        return tuple(check for check in self.checks if check.is_limit)
+
+    @property
+    def is_gone(self) -> bool:
+        """True where the rows are gone: all of them were read, and no check found anything.
+
+        A failed search, cache or export does not change that: it has no rows of its own.
+        """
+        missed = {check.name.split()[0] for check in self.unchecked}
+        return not self.left and missed <= _READ_FROM_ROWS
+
+    def in_short(self) -> str:
+        """Return the receipt in a line, such as "2 removed, 1 rewritten; 17 checks, nothing left"."""
+        gone, less = (sum(map(len, part.values())) for part in (self.removed, self.rewritten))
+        left = "; ".join(f"{check.name}: {check.hits} left" for check in self.left) or "nothing left"
+        looks = len(self.checks) - len(self.unchecked) - len(self.limits)
+        told = f"{gone} removed, {less} rewritten; {looks} checks, {left}"
+        if self.unchecked:
+            rows = "The rows are gone. " if self.is_gone else ""
+            told += f". {rows}Not looked at: {_listed(self.unchecked)}; ask again, and it is looked at again"
+        if self.limits:
+            told += f". Never looked at: {_listed(self.limits)}"
+        return told
+
+
+def _listed(checks: Iterable[Check]) -> str:
+    return "; ".join(f"{check.name.removeprefix(f'{UNREAD} ')} ({check.problem})" for check in checks)
+
+
+# Writes, as values: gathered first, applied in one batch by the facade.
+
+Change = PutOp  # write in a batch: a record, or the removal of one
+NO_FIELDS: list[str] = []
+"""Index argument of a write that embeds nothing, so that nobody waits for an embedder. A `MemoryStore` finds such a
+record by its words at once; other stores search the records themselves (see `memory.retrieval.stock_recall`).
+"""
+
+
+def put(user_id: str, record: Record, *, indexed: bool = True) -> Change:
+    """Return the write of a record to the place of its kind; not `indexed`, nothing of it is embedded for now."""
+    kind, value = kind_named(record.kind), record.to_value()
+    return PutOp(kind.namespace(user_id), record.id, value, index=kind.index(value) if indexed else False)
+
+
+def put_unembedded(user_id: str, record: Record) -> Change:
+    """Return the write of a record that is found by its words alone until it is written again."""
+    change = put(user_id, record)
+    return change if change.index is False else change._replace(index=NO_FIELDS)
+
+
+def delete(user_id: str, kind: Kind, id_: str) -> Change:
+    """Return the removal of a record from the place of its kind."""
+    return PutOp(kind.namespace(user_id), id_, None)
+
+
+async def write(store: BaseStore, changes: Sequence[Change]) -> None:
+    """Write a batch, all or nothing on a store with atomic batches."""
+    with telemetry.span("write") as measured:
+        measured.set(changes=len(changes))
+        if isinstance(store, InMemoryStore):
+            await _write_in_memory(store, changes)
+        else:
+            await store.abatch(list(changes))
+
+
+async def _write_in_memory(store: InMemoryStore, changes: Sequence[Change]) -> None:
+    # LangGraph's InMemoryStore fails on a batch in which two items to embed have the same text: one batch for each
+    # repetition. The removal of a note, which says that work is done, is in the last: what is cut short is done again.
+    once = list({(change.namespace, change.key): change for change in changes}.values())
+    rest = [change for change in once if _embedded(change)]
+    at_once = [change for change in once if not _embedded(change)]
+    while True:
+        batch: dict[str, Change] = {}
+        for change in rest:
+            batch.setdefault(_embedded(change), change)
+        rest = [change for change in rest if batch[_embedded(change)] is not change]
+        await store.abatch([*batch.values(), *([] if rest else at_once)])
+        if not rest:
+            return
+
+
+def _embedded(change: Change) -> str:
+    """Return the embedded text of a write; empty for a write that embeds nothing."""
+    if change.value is None or change.index in (False, NO_FIELDS):
+        return ""
+    [field, *_] = change.index or ["text"]
+    return str(change.value.get(field) or change.key)

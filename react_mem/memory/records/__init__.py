@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from react_mem.memory.model.kinds import origin_of as origin_of
     from react_mem.memory.model.namespaces import meta_namespace as meta_namespace
     from react_mem.memory.model.namespaces import read_yaml as read_yaml
-    from react_mem.memory.model.receipt import Change as Change
-    from react_mem.memory.model.receipt import delete as delete
-    from react_mem.memory.model.receipt import put as put
+    from react_mem.memory.model.operations import Change as Change
+    from react_mem.memory.model.operations import delete as delete
+    from react_mem.memory.model.operations import put as put
     from react_mem.memory.model.records import record_id as record_id
     from react_mem.memory.rights.holds import check_held as check_held
     from react_mem.memory.rights.portability import is_header as is_header

@@ -29,8 +29,8 @@ from react_mem.memory.model.concepts import MIN_SOURCES, Form, Knowledge, Refere
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import EPISODE, FACT, KNOWLEDGE, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import Change, delete, put
 from react_mem.memory.model.origins import lowest
-from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Episode, Fact, Level, now
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy, Values
 

@@ -30,7 +30,7 @@ from react_mem.memory.model.concepts import Concept, Decider
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
-from react_mem.memory.model.receipt import Change, write
+from react_mem.memory.model.operations import Change, write
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.reflect.driver import Asked, Checked, D, Gathered, Report, Strategy, Values
 from react_mem.memory.store.capabilities import WHOLE

@@ -19,7 +19,7 @@ from react_mem.memory.llm.calls import Asker, ModelQuestion
 from react_mem.memory.merging.skill_life import sources_of
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace
-from react_mem.memory.model.receipt import Change
+from react_mem.memory.model.operations import Change
 from react_mem.memory.store.transactions import transact
 
 MAX_CALLS = 5  # Questions of one run; the others wait for the next

@@ -18,7 +18,7 @@ from react_mem.memory.index.recall import Question, Recall, RecallOp, is_over
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, SUMMARY, kind_of
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
-from react_mem.memory.model.receipt import Change
+from react_mem.memory.model.operations import Change
 from react_mem.memory.model.records import BELIEVED, Fact, with_zone
 from react_mem.memory.retrieval.stock_recall import recall as recall_of_alike
 from react_mem.memory.store.capabilities import WHOLE

@@ -32,7 +32,7 @@ from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.kinds import kind_of
 from react_mem.memory.model.namespaces import ABANDONED, ROOT, Namespace
-from react_mem.memory.model.receipt import write
+from react_mem.memory.model.operations import write
 from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.calibration import UNMEASURED, Calibration, MeasuredScale
 from react_mem.memory.store.capabilities import WHOLE, StoreCapabilities, capabilities

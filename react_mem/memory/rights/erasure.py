@@ -20,9 +20,9 @@ from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import named_session
 from react_mem.memory.model.kinds import CONCEPT, FACT, KINDS, MESSAGE, PROFILE, kind_of
 from react_mem.memory.model.namespaces import ATTACHMENTS, LINKS, META, encode, meta_namespace, owner_namespace
+from react_mem.memory.model.operations import UNREAD, Change, Check, Receipt
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import Profile, ProfileValue
-from react_mem.memory.model.receipt import UNREAD, Change, Check, Receipt
 from react_mem.memory.model.records import BELIEVED, Ending, Fact
 from react_mem.memory.rights.facade_part import FacadePart, forget_caches
 from react_mem.memory.rights.hidden import Place, hidden_without

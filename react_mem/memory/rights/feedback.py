@@ -24,8 +24,7 @@ from react_mem.memory.merging.skill_life import after_use, sources_of, without_u
 from react_mem.memory.model.identity import CORRECTED
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE, OUTCOME, kind_of
-from react_mem.memory.model.operations import Operation
-from react_mem.memory.model.receipt import Change, put
+from react_mem.memory.model.operations import Change, Operation, put
 from react_mem.memory.model.records import Fact, Message, Record, fact_id, now, record_id
 from react_mem.memory.model.states import Skill, TurnOutcome
 from react_mem.memory.model.views import fingerprint

@@ -20,7 +20,7 @@ from react_mem.memory.language.terms import content_terms
 from react_mem.memory.merging.skill_life import stale_knowledge
 from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import meta_namespace
-from react_mem.memory.model.receipt import Change, Receipt, put
+from react_mem.memory.model.operations import Change, Receipt, put
 from react_mem.memory.model.records import Fact, fact_id, now
 from react_mem.memory.model.views import fingerprint
 from react_mem.memory.rights.erasure import erasing

@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from react_mem.errors import LegalHoldError, NotThere
 from react_mem.memory.model.kinds import CHAIN, FACT, kind_of
 from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_namespace
-from react_mem.memory.model.receipt import Change, Check, Receipt
+from react_mem.memory.model.operations import Change, Check, Receipt
 from react_mem.memory.model.records import BELIEVED, Fact, now, record_id
 from react_mem.memory.model.views import HiddenMemory
 from react_mem.memory.rights.facade_part import FacadePart, forget_caches

@@ -15,9 +15,9 @@ from langgraph.store.base import BaseStore, Item, PutOp
 from react_mem.errors import LegalHoldError
 from react_mem.memory.model.kinds import CONCEPT, PROFILE, kind_of
 from react_mem.memory.model.namespaces import META, Namespace, meta_namespace
+from react_mem.memory.model.operations import Change
 from react_mem.memory.model.policy import LegalHold
 from react_mem.memory.model.profile_schema import Profile
-from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Ending, record_id
 from react_mem.memory.rights.facade_part import FacadePart
 from react_mem.memory.scopes.profile import values_of

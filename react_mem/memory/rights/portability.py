@@ -20,7 +20,7 @@ from react_mem.memory.merging.blocks import without_data
 from react_mem.memory.merging.transcript import speaker_changes
 from react_mem.memory.model.kinds import PENDING, kind_named, kind_of
 from react_mem.memory.model.namespaces import Namespace, off_loop
-from react_mem.memory.model.receipt import Change, put
+from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.records import Message, Record, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.rights.facade_part import FacadePart

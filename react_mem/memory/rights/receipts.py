@@ -26,7 +26,7 @@ from react_mem.memory.merging.transcript import speakers_of
 from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryScope
 from react_mem.memory.model.kinds import searched_scopes
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.receipt import Change, Check, Receipt
+from react_mem.memory.model.operations import Change, Check, Receipt
 from react_mem.memory.model.records import now
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.stock_recall import recall

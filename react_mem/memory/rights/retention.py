@@ -34,9 +34,9 @@ from react_mem.memory.model.kinds import (
 )
 from react_mem.memory.model.kinds import STATE as FLOW_STATE
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.operations import Change, write
 from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.model.profile_schema import Profile, ProfileValue
-from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import now, record_id, with_zone
 from react_mem.memory.rights.erasure import erasing, spoken_in
 from react_mem.memory.rights.facade_part import forget_caches

@@ -21,8 +21,8 @@ from react_mem.memory.language.statements import sentences
 from react_mem.memory.merging.blocks import captions_in
 from react_mem.memory.model.kinds import EPISODE, FACT, FILE, MESSAGE, PENDING, PROFILE, SUMMARY, WhenUnsaid, kind_of
 from react_mem.memory.model.namespaces import ABANDONED, meta_namespace
+from react_mem.memory.model.operations import Change
 from react_mem.memory.model.profile_schema import Profile, ProfileValue
-from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Fact, Message, record_id
 from react_mem.memory.rights.saying import Sayings, contains, led_without, same, shown_without, texts_in
 from react_mem.memory.scopes.profile import values_of

@@ -21,8 +21,8 @@ from react_mem.memory.merging.transcript import message_record_id, misdated, spe
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent, named_session
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import Change
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import (
     Message,
     Record,

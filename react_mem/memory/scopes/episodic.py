@@ -11,7 +11,7 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.episodes import episode_text, merged, same_episode
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import EPISODE
-from react_mem.memory.model.receipt import Change, put
+from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.records import Episode, Level, Record
 from react_mem.memory.scopes.scope import ScopeStore
 from react_mem.memory.store.transactions import transact

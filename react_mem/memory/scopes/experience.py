@@ -14,8 +14,8 @@ from react_mem.memory.index.recall import Question, RecallHit, RecallOp
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import EXPERIENCE, MESSAGE, OUTCOME
+from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Record, now
 from react_mem.memory.model.states import MS, StepExperience, TurnOutcome, as_step
 from react_mem.memory.scopes.scope import ScopeStore, model_of

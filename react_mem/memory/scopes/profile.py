@@ -15,9 +15,9 @@ from react_mem.memory.graph.links import origins_of
 from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.profile_schema import PROFILE_KEY, Profile, ProfileField, ProfileFieldSpec, ProfileValue
-from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import now, with_zone, written_in
 from react_mem.memory.scopes.scope import ScopeStore
 from react_mem.memory.store.transactions import transact

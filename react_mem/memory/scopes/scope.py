@@ -24,8 +24,8 @@ from react_mem.memory.merging.transcript import speakers_of
 from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import KINDS, filter_marks, kinds_of
 from react_mem.memory.model.namespaces import Namespace, scope_namespace
+from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import AnyRecord, Record, now, with_zone, written_in
 from react_mem.memory.retrieval.outline import distinct, fragments, relevant
 from react_mem.memory.retrieval.stock_recall import recall

@@ -15,7 +15,7 @@ from react_mem.memory.language.folding import normalise
 from react_mem.memory.llm.causes import checked
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import STATE, TASK, TASK_STEP
-from react_mem.memory.model.receipt import Change, delete, put
+from react_mem.memory.model.operations import Change, delete, put
 from react_mem.memory.model.records import Record, now, written_in
 from react_mem.memory.model.states import FlowState, Task, TaskStatus, TaskStep
 from react_mem.memory.scopes.scope import ScopeStore

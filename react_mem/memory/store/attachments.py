@@ -19,7 +19,7 @@ from typing import Any, Self, cast
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.memory.model.namespaces import attachments_namespace, meta_namespace
-from react_mem.memory.model.receipt import Change, write
+from react_mem.memory.model.operations import Change, write
 from react_mem.memory.model.records import now, with_zone
 from react_mem.memory.store.capabilities import WHOLE
 

@@ -23,7 +23,7 @@ from react_mem.memory.model.namespaces import (
 )
 
 if TYPE_CHECKING:
-    from react_mem.memory.model.receipt import Check
+    from react_mem.memory.model.operations import Check
     from react_mem.memory.store.audit_log import AuditLog
     from react_mem.memory.store.calibration import Calibration
     from react_mem.memory.store.embeddings import EmbeddingModel

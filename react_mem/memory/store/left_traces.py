@@ -16,7 +16,7 @@ from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
-from react_mem.memory.model.receipt import Check
+from react_mem.memory.model.operations import Check
 from react_mem.memory.store.checkpointer import OWNER_OF_THREAD
 from react_mem.memory.store.distribution import is_distributed
 

@@ -42,7 +42,7 @@ from react_mem.errors import EmbeddingUnavailable, SealError
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of
-from react_mem.memory.model.receipt import Check
+from react_mem.memory.model.operations import Check
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.audit_log import AuditLog, note_writes
 from react_mem.memory.store.calibration import Calibration, MeasuredScale

@@ -27,8 +27,8 @@ from pydantic import BaseModel
 from react_mem.errors import MemoryFull, QuotaExceeded
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace, owner_namespace
+from react_mem.memory.model.operations import Change
 from react_mem.memory.model.policy import QuotaSettings
-from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import now
 from react_mem.memory.store.attachments import sizes
 from react_mem.memory.store.capabilities import WHOLE, capabilities

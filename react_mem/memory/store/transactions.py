@@ -22,7 +22,7 @@ from psycopg.rows import DictRow
 from react_mem.errors import EmbeddingMismatch, WriteConflict
 from react_mem.memory import telemetry
 from react_mem.memory.model.namespaces import Namespace, meta_namespace
-from react_mem.memory.model.receipt import Change, write
+from react_mem.memory.model.operations import Change, write
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.process_state import kept_with, lock_of
 from react_mem.memory.store.row_security import REFUSALS, Connection, Pool

@@ -28,7 +28,7 @@ from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.kinds import kind_of
 from react_mem.memory.model.namespaces import ROOT, owner_of_path, setting
-from react_mem.memory.model.receipt import NO_FIELDS
+from react_mem.memory.model.operations import NO_FIELDS
 from react_mem.memory.model.records import now, with_zone
 from react_mem.memory.store import stored_text as binary
 from react_mem.memory.store.embeddings import EmbeddingModel, RecentVectors

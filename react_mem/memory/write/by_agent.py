@@ -26,9 +26,8 @@ from react_mem.memory.model.external import OWN_TOOLS, origin_of_result
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
 from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE, title_of
-from react_mem.memory.model.operations import EpisodeDraft, Operation
+from react_mem.memory.model.operations import EpisodeDraft, Operation, Receipt
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact, now, record_id
 from react_mem.memory.rights.forgetting import Forgotten, forget, forget_said
 from react_mem.memory.rights.hidden import Hiding

@@ -17,7 +17,7 @@ from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CHAIN, EPISODE, FACT, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.receipt import Change, put
+from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.records import Fact, Message, Summary
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.capabilities import WHOLE

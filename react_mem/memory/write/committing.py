@@ -16,10 +16,9 @@ from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import known_as, reconcile, said_again, stated, ways
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, PENDING
-from react_mem.memory.model.operations import EpisodeDraft, Extraction, Operation, Unread
+from react_mem.memory.model.operations import Change, EpisodeDraft, Extraction, Operation, Unread, delete, put
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import ProfileValue
-from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, fact_id, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.episodic import completed

@@ -15,8 +15,7 @@ from react_mem.memory.merging.facts import load_facts
 from react_mem.memory.model.concepts import ChainEntry
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, EPISODE
-from react_mem.memory.model.operations import Extraction, TranscriptMessage
-from react_mem.memory.model.receipt import Change, put
+from react_mem.memory.model.operations import Change, Extraction, TranscriptMessage, put
 from react_mem.memory.model.records import Fact, Level, Message, Role, now
 from react_mem.memory.model.states import Conversation
 from react_mem.memory.store.capabilities import WHOLE

@@ -22,9 +22,8 @@ from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, FACT
 from react_mem.memory.model.namespaces import off_loop, scope_namespace
-from react_mem.memory.model.operations import EpisodeDraft, ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.model.operations import Change, EpisodeDraft, ExistingMemory, Extraction, TranscriptMessage, put
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message, fact_id, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.retrieval.stock_recall import recall

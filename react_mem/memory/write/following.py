@@ -30,8 +30,8 @@ from react_mem.memory.model.namespaces import (
     owner_namespace,
     scope_namespace,
 )
+from react_mem.memory.model.operations import Change, delete, put
 from react_mem.memory.model.profile_schema import PROFILE_KEY, Profile
-from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Fact, Message, Summary, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.profile import merged_field, split_fields, values_of, with_text

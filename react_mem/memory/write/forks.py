@@ -17,7 +17,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace
-from react_mem.memory.model.receipt import Change
+from react_mem.memory.model.operations import Change
 from react_mem.memory.model.records import BELIEVED, Ending, Fact, Message, Summary, Wording, record_id
 from react_mem.memory.summaries.sources import MASTER, MAX_WAITING
 

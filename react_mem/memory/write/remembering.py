@@ -24,9 +24,8 @@ from react_mem.memory.merging.reconcile import reconcile, stated, to_fact, ways
 from react_mem.memory.merging.transcript import to_records
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE
-from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.operations import Change, Operation, put
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message, fact_id, now
 from react_mem.memory.model.views import MemoryItem
 from react_mem.memory.rights.feedback import check_told, own_statements

@@ -16,9 +16,8 @@ from react_mem.memory.llm.causes import cause_of, scrub
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, FACT, MESSAGE, PENDING
 from react_mem.memory.model.namespaces import meta_namespace
-from react_mem.memory.model.operations import Extractor, Operation
+from react_mem.memory.model.operations import Change, Extractor, Operation, delete, put
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Fact, Message, now, record_id
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.rights.forgetting import forget

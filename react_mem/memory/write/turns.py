@@ -37,8 +37,8 @@ from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import Change, delete, put, put_unembedded
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.receipt import Change, delete, put, put_unembedded
 from react_mem.memory.model.records import Message, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.rights.unsaid import TurnUnsaid, read_forgotten

@@ -12,7 +12,7 @@ from react_mem.memory.graph import links
 from react_mem.memory.graph.links import reader
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.receipt import Change, put
+from react_mem.memory.model.operations import Change, put
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing import sealed_entries
 from react_mem.memory.store.transactions import transact

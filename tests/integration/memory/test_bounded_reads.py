@@ -8,7 +8,7 @@ import pytest
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.records import Record
 from tests.integration.memory.test_one_round_trip import counted
 from tests.support.linking import record

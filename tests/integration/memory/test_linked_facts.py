@@ -10,9 +10,9 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import transact
 from tests.integration.memory.test_one_round_trip import counted

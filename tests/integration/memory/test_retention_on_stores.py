@@ -11,8 +11,8 @@ from langgraph.store.base import BaseStore, PutOp
 
 from react_mem.memory import MemoryFacade, MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import kind_of
+from react_mem.memory.model.operations import write
 from react_mem.memory.model.policy import RetentionSettings
-from react_mem.memory.model.receipt import write
 from react_mem.memory.model.records import now
 from react_mem.memory.rights.retention import retain
 from react_mem.memory.store.attachments import sizes

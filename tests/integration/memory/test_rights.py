@@ -14,8 +14,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import terminal_namespace
-from react_mem.memory.model.operations import Operation
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import Operation, put
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.capabilities import everything

@@ -13,10 +13,9 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.files import AgentFile
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.operations import Operation, put, write
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import ProfileValue
-from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import Skill
 from react_mem.memory.scopes import steps_to_experience

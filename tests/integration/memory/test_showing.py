@@ -14,9 +14,8 @@ from react_mem.memory.merging.concepts.concept_store import refresh_concepts
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT
-from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.operations import Operation, delete, put
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.receipt import delete, put
 from react_mem.memory.model.records import Fact, Message, now
 from react_mem.memory.model.states import TurnOutcome
 from react_mem.memory.model.views import MemoryPage

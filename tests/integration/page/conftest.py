@@ -13,8 +13,8 @@ from langgraph.store.base import BaseStore
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.receipt import put
 from react_mem.memory.model.states import PendingTurn
 from tests.support.browser import opened_browser
 from tests.support.linking import record, store_records

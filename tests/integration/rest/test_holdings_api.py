@@ -20,7 +20,7 @@ from react_mem.graphs.http import app
 from react_mem.graphs.memory_api import holdings_api as events_api
 from react_mem.graphs.memory_api.context_api import HIDDEN
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.records import Summary
 from react_mem.memory.write.remembering import remember
 from tests.integration.rest.conftest import ANN, BOB

@@ -14,7 +14,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import put
 from tests.support.documents import blocks, blocks_of
 from tests.support.installing import ROOT
 from tests.support.linking import record

@@ -17,7 +17,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.cli import main
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.operations import Receipt
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.rights import erasure
 from react_mem.memory.rights.receipts import SignedReceipt, public_key, sign

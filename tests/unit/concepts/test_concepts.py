@@ -22,8 +22,8 @@ from react_mem.memory.merging.concepts.concept_store import (
 from react_mem.memory.model.concepts import Concept, alias_id
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import put, write
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import Fact
 from react_mem.memory.store.transactions import transact
 from tests.support.naming import concepts_named

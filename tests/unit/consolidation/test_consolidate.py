@@ -15,7 +15,7 @@ from react_mem.memory.merging.skill_life import load_knowledge, stale_knowledge
 from react_mem.memory.model.concepts import Knowledge
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import FACT
-from react_mem.memory.model.receipt import delete, put, write
+from react_mem.memory.model.operations import delete, put, write
 from react_mem.memory.model.records import Episode, Fact, fact_id, record_id
 from react_mem.memory.reflect.consolidation import Consolidation
 from react_mem.memory.reflect.driver import Report, run

@@ -16,7 +16,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.links import MOST_LINKS, MOST_OTHERS, LinkKind
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.receipt import Change
+from react_mem.memory.model.operations import Change
 from react_mem.memory.model.records import Level, Record
 from react_mem.memory.store.transactions import transact
 from tests.support.linking import assert_whole, documents, links, record, store_records

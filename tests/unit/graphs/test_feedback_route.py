@@ -14,7 +14,7 @@ from react_mem.graphs.memory_api.forget_api import router
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.records import Fact
 from react_mem.memory.write.turns import Turns
 from tests.support.routes import client_of

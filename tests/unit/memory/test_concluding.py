@@ -13,9 +13,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.operations import Extractor
+from react_mem.memory.model.operations import Extractor, put
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Fact, fact_id
 from react_mem.memory.work.items import Work
 from react_mem.memory.write.conversations import MAX_MESSAGES, end_conversation

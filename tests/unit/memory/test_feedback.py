@@ -16,7 +16,7 @@ from react_mem.memory.index.recall import Recall, RecallHit
 from react_mem.memory.merging.facts import HIGHEST, LOWEST, favour, in_favour, voted
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.skills.learner import record_turn
 from react_mem.memory.scopes.scope import in_order

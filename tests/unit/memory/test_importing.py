@@ -18,8 +18,8 @@ from react_mem.integrations.importers.as_records import ForeignEntry, UnusableEn
 from react_mem.integrations.importers.importer import import_from
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryScope
 from react_mem.memory.model.kinds import MESSAGE
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.rights.readable_export import markdown_export
 from react_mem.memory.store.capabilities import everything

@@ -17,11 +17,10 @@ from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import origin_of
-from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.operations import Operation, put
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy, SummarySettings
 from react_mem.memory.model.profile_schema import ProfileValue
-from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Message, record_id
 from react_mem.memory.reflect.consolidation import Consolidation
 from react_mem.memory.reflect.driver import run

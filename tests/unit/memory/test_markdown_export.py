@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 from markdown_it import MarkdownIt
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.receipt import put, write
+from react_mem.memory.model.operations import put, write
 from react_mem.memory.model.records import Document, Fact, Message, fact_id, now
 from react_mem.memory.rights.readable_export import exported_lines, markdown_export
 from tests.support.imported import but_for_origin

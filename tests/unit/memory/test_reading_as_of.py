@@ -10,9 +10,8 @@ import pytest
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryQuery, MemoryResults, MemoryScope
-from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.operations import Operation, put
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Document, Episode, Message, Summary, fact_id
 from react_mem.memory.retrieval.last_known import DATABASE
 from tests.contract.conftest import memory_store

@@ -7,7 +7,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.receipt import put
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.records import Fact
 from react_mem.memory.write.drawing import NEIGHBOURS, related_facts
 

@@ -19,9 +19,9 @@ from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.graph.links import links_of
 from react_mem.memory.model.kinds import FACT, MESSAGE, PROFILE, kind_of
 from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.operations import put, write
 from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.model.profile_schema import Profile, ProfileField
-from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import (
     Episode,
     Fact,

@@ -13,8 +13,8 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.maintenance import runner as runner
 from react_mem.memory.maintenance.runner import RetentionRounds, every
 from react_mem.memory.maintenance.worker import Worker
+from react_mem.memory.model.operations import put, write
 from react_mem.memory.model.policy import RetentionSettings
-from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import Message, now
 from react_mem.memory.rights import retention
 from react_mem.memory.store.capabilities import everything

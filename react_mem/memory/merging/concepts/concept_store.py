@@ -19,8 +19,8 @@ from react_mem.memory.merging.concepts.named_entities import may_be_one, mention
 from react_mem.memory.model.concepts import Alias, Concept, Decider, Merge, Pair, alias_id, renewed
 from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, Kind
 from react_mem.memory.model.namespaces import decode
+from react_mem.memory.model.operations import Change, delete, put
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Episode, Fact
 from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.transactions import transact

@@ -14,7 +14,7 @@ from react_mem.memory.llm.calls import Asker
 from react_mem.memory.merging import skill_life
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import OUTCOME, SKILL
-from react_mem.memory.model.receipt import Change, put
+from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.states import Skill, TurnOutcome, Worths
 from react_mem.memory.reflect.driver import Asked, Gathered, Report, Strategy, Values
 from react_mem.memory.reflect.skills import skill_drafts

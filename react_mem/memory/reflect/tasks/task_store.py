@@ -14,7 +14,7 @@ from typing import Any
 from react_mem.memory.language.folding import fold, normalise
 from react_mem.memory.language.statements import cue_words, phrases
 from react_mem.memory.language.terms import index_terms
-from react_mem.memory.model.receipt import Change
+from react_mem.memory.model.operations import Change
 from react_mem.memory.model.states import Task, TaskStatus, TaskStep
 from react_mem.memory.scopes.state import OVER, StateMemoryStore, moved
 from react_mem.memory.store.transactions import transact

@@ -16,9 +16,9 @@ from react_mem.memory.merging.skill_life import is_withheld
 from react_mem.memory.model.external import WEB_SEARCH
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import work_namespace
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import Skill
 from react_mem.memory.opening import open_memory

@@ -12,9 +12,9 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.concepts import Alias, Concept
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.receipt import put
 from react_mem.memory.retrieval.outline import ASKS_WHOLE, OUTLINE
 
 SAID = ["I plan a trip to Hue.", "Thanks!", "The trip needs a budget of 900 dollars.", "I booked the trip."]

@@ -16,8 +16,8 @@ from react_mem.memory.model.operations import (
     Extraction,
     Operation,
     TranscriptMessage,
+    put,
 )
-from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Summary
 from tests.unit.memory.summaries.talking import Conversation
 
