@@ -65,10 +65,10 @@ if TYPE_CHECKING:
     from react_mem.memory.write.chat_summary.summary_form import ChatSummary as ChatSummary
     from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest
     from react_mem.memory.write.metering import Metering as Metering
+    from react_mem.memory.write.remembering import ClientMessage as ClientMessage
+    from react_mem.memory.write.remembering import StoredMessage as StoredMessage
     from react_mem.memory.write.remembering import remember as remember
-    from react_mem.memory.write.told_conversation import ClientMessage as ClientMessage
-    from react_mem.memory.write.told_conversation import StoredMessage as StoredMessage
-    from react_mem.memory.write.told_conversation import store_told as store_told
+    from react_mem.memory.write.remembering import store_told as store_told
     from react_mem.memory.write.turns import Turns as Turns
 else:
     __getattr__, __dir__, __all__ = door(__name__)

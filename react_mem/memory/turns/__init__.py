@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from react_mem.memory.write.lifecycle import AgentMemory as AgentMemory
     from react_mem.memory.write.lifecycle import Recalled as Recalled
     from react_mem.memory.write.lifecycle import TurnMemory as TurnMemory
-    from react_mem.memory.write.told_conversation import ToldRole as ToldRole
-    from react_mem.memory.write.told_conversation import placed_name as placed_name
-    from react_mem.memory.write.told_conversation import placed_thread as placed_thread
-    from react_mem.memory.write.told_conversation import words_key as words_key
+    from react_mem.memory.write.remembering import ToldRole as ToldRole
+    from react_mem.memory.write.remembering import placed_name as placed_name
+    from react_mem.memory.write.remembering import placed_thread as placed_thread
+    from react_mem.memory.write.remembering import words_key as words_key
 else:
     __getattr__, __dir__, __all__ = door(__name__)

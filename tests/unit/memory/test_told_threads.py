@@ -16,7 +16,7 @@ from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.model.records import now
 from react_mem.memory.rights.retention import retain
 from react_mem.memory.write.lifecycle import AgentMemory
-from react_mem.memory.write.told_conversation import ClientMessage, store_told
+from react_mem.memory.write.remembering import ClientMessage, store_told
 
 THREAD = "7b1f6c3e-7a6e-4a52-9a7b-0d1d0f6a2c11"
 AGENT = AgentMemory("a", MemoryPolicy())
