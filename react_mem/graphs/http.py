@@ -48,7 +48,7 @@ with of_extra("server"):
     from fastapi.responses import JSONResponse
 
 from react_mem.graphs.auth.permissions import METRICS_PATH, METRICS_TOKEN_ENV, scraper
-from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
+from react_mem.graphs.chat_summary_route import DEFAULT_AGENT, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
 from react_mem.graphs.mcp_route import clients_memory
 from react_mem.graphs.mcp_route import route as mcp_route

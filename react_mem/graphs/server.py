@@ -41,7 +41,7 @@ from react_mem.errors import (
     RunFailed,
     ToolConfigError,
 )
-from react_mem.graphs.chat_summary import build_chat_summary
+from react_mem.graphs.chat_summary_route import build_chat_summary
 from react_mem.graphs.planner_worker import shipped_team
 from react_mem.graphs.smart_buyer import shipped_buyer
 from react_mem.memory.runtime import is_nobodys, maintain_all

@@ -12,7 +12,7 @@ import pytest
 from starlette.authentication import SimpleUser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from react_mem.graphs.chat_summary import ChatSummaryContext, build_chat_summary, summarizer_for
+from react_mem.graphs.chat_summary_route import ChatSummaryContext, build_chat_summary, summarizer_for
 from react_mem.graphs.http import app
 from react_mem.memory.write.customers import LOOKUP_ENV, load_lookup
 from tests.support.openai_server import OpenAIServer, Reply, Request

@@ -19,7 +19,7 @@ from starlette.authentication import SimpleUser, UnauthenticatedUser
 from starlette.types import Receive, Scope, Send
 
 from react_mem.errors import InvalidInputError
-from react_mem.graphs.chat_summary import build_chat_summary, summarizer_for
+from react_mem.graphs.chat_summary_route import build_chat_summary, summarizer_for
 from react_mem.graphs.http import app as routes
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
