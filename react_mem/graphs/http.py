@@ -51,7 +51,6 @@ from react_mem.errors import (
     WriteConflict,
 )
 from react_mem.graphs.auth.permissions import METRICS_PATH, METRICS_TOKEN_ENV, scraper
-from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary_route import DEFAULT_AGENT, MAX_BODY_BYTES, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
 from react_mem.graphs.memory_api.context_api import router as context
@@ -60,6 +59,7 @@ from react_mem.graphs.memory_api.conversations_api import router as conversation
 from react_mem.graphs.memory_api.forget_api import router as forget
 from react_mem.graphs.memory_api.holdings_api import router as holdings
 from react_mem.graphs.memory_api.memories_api import router as memories
+from react_mem.graphs.schemas import owner_of
 from react_mem.installation import of_extra
 from react_mem.integrations.memory_page.document import PATH
 from react_mem.integrations.memory_page.document import route as memory_page
