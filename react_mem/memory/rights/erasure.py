@@ -24,9 +24,8 @@ from react_mem.memory.model.operations import UNREAD, Change, Check, Receipt
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import Profile, ProfileValue
 from react_mem.memory.model.records import BELIEVED, Ending, Fact
-from react_mem.memory.rights.facade_part import FacadePart, forget_caches
 from react_mem.memory.rights.hidden import Place, hidden_without
-from react_mem.memory.rights.holds import HeldRecords, check_held, holds_on, refuse_held
+from react_mem.memory.rights.holds import FacadePart, HeldRecords, check_held, forget_caches, holds_on, refuse_held
 from react_mem.memory.rights.receipts import check, read_again, receipt_of
 from react_mem.memory.rights.unsaid import without_forgotten
 from react_mem.memory.scopes.profile import split_fields, with_text

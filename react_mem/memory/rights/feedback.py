@@ -28,7 +28,7 @@ from react_mem.memory.model.operations import Change, Operation, put
 from react_mem.memory.model.records import Fact, Message, Record, fact_id, now, record_id
 from react_mem.memory.model.states import Skill, TurnOutcome
 from react_mem.memory.model.views import fingerprint
-from react_mem.memory.rights.facade_part import FacadePart
+from react_mem.memory.rights.holds import FacadePart
 from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.stored_text import storable

@@ -24,9 +24,8 @@ from react_mem.memory.model.operations import Change, Receipt, put
 from react_mem.memory.model.records import Fact, fact_id, now
 from react_mem.memory.model.views import fingerprint
 from react_mem.memory.rights.erasure import erasing
-from react_mem.memory.rights.facade_part import forget_caches
 from react_mem.memory.rights.hidden import Hiding, hidden_without, hiding
-from react_mem.memory.rights.holds import check_held
+from react_mem.memory.rights.holds import check_held, forget_caches
 from react_mem.memory.rights.receipts import Says, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, same, says
 from react_mem.memory.rights.unsaid import Unsaid, forgotten_changes, index_of, with_value

@@ -19,8 +19,7 @@ from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_n
 from react_mem.memory.model.operations import Change, Check, Receipt
 from react_mem.memory.model.records import BELIEVED, Fact, now, record_id
 from react_mem.memory.model.views import HiddenMemory
-from react_mem.memory.rights.facade_part import FacadePart, forget_caches
-from react_mem.memory.rights.holds import HeldRecords, holds_on
+from react_mem.memory.rights.holds import FacadePart, HeldRecords, forget_caches, holds_on
 from react_mem.memory.rights.receipts import check, read_again
 from react_mem.memory.store.attachments import HIDDEN, hidden_notes, unattached
 from react_mem.memory.store.audit_log import AuditAction, note_action

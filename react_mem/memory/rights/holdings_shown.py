@@ -17,7 +17,7 @@ from react_mem.memory.model.kinds import MESSAGE, PENDING, SKILL, SUMMARY
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import PendingTurn, Skill
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
-from react_mem.memory.rights.facade_part import FacadePart
+from react_mem.memory.rights.holds import FacadePart
 from react_mem.memory.rights.showing import cursor_of, read_cursor, records_by_id, shown, source_of
 from react_mem.memory.scopes.dialog import DialogMemoryStore, held_in
 from react_mem.memory.scopes.profile import ProfileMemoryStore

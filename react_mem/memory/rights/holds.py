@@ -10,21 +10,48 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.errors import LegalHoldError
+from react_mem.memory.llm.causes import checked_calls
+from react_mem.memory.merging.transcript import forget_speakers
 from react_mem.memory.model.kinds import CONCEPT, PROFILE, kind_of
 from react_mem.memory.model.namespaces import META, Namespace, meta_namespace
 from react_mem.memory.model.operations import Change
-from react_mem.memory.model.policy import LegalHold
+from react_mem.memory.model.policy import LegalHold, MemoryPolicy
 from react_mem.memory.model.profile_schema import Profile
 from react_mem.memory.model.records import Ending, record_id
-from react_mem.memory.rights.facade_part import FacadePart
+from react_mem.memory.retrieval import last_known
 from react_mem.memory.scopes.profile import values_of
 from react_mem.memory.store.audit_log import ALL, AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE, users_with
+from react_mem.memory.store.checkpointer import forget_threads
+from react_mem.memory.store.room import forget_count
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write.forks import part_of
+
+# Base of the parts of the facade, and the caches that a forgetting drops.
+
+
+class FacadePart:
+    """Calls of the facade on one subject; each checks the types of its arguments."""
+
+    store: BaseStore
+    policy: MemoryPolicy
+    checkpointer: BaseCheckpointSaver[Any] | None
+
+    def __init_subclass__(cls) -> None:
+        checked_calls(cls)
+
+
+def forget_caches(store: BaseStore, user_id: str) -> None:
+    """Drop everything that this process caches about a user outside of the store."""
+    forget_speakers(store, user_id)
+    forget_threads(store, user_id)
+    forget_count(store, user_id)
+    last_known.forget(store, user_id)
+
 
 _KIND = "hold"
 _POINTERS = frozenset(Ending.model_fields) | {"source_ids", "withdrawn", "support", "alike", "current", "session_id"}

@@ -23,7 +23,7 @@ from react_mem.memory.model.namespaces import Namespace, off_loop
 from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.records import Message, Record, now
 from react_mem.memory.model.states import PendingTurn
-from react_mem.memory.rights.facade_part import FacadePart
+from react_mem.memory.rights.holds import FacadePart
 from react_mem.memory.scopes.scope import checked
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, read_attachment, refs_in, sizes
 from react_mem.memory.store.audit_log import ALL, AuditAction, note_action

@@ -39,10 +39,9 @@ from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.model.profile_schema import Profile, ProfileValue
 from react_mem.memory.model.records import now, record_id, with_zone
 from react_mem.memory.rights.erasure import erasing, spoken_in
-from react_mem.memory.rights.facade_part import forget_caches
 from react_mem.memory.rights.forgetting import chains_without
 from react_mem.memory.rights.hidden import Place
-from react_mem.memory.rights.holds import HeldRecords, holds_on
+from react_mem.memory.rights.holds import HeldRecords, forget_caches, holds_on
 from react_mem.memory.rights.unsaid import forgotten_changes, index_of, with_value, without_forgotten
 from react_mem.memory.scopes.profile import merged_field, values_of, with_text
 from react_mem.memory.store.attachments import unattached

@@ -25,7 +25,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONCEPT, FACT, KINDS, MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact, now
-from react_mem.memory.rights.facade_part import FacadePart
+from react_mem.memory.rights.holds import FacadePart
 from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.searches import Listed, ListPlace, Wanted, listed, revision_of
