@@ -38,7 +38,7 @@ from react_mem.memory.store.audit_log import AuditActor, AuditReason, acting
 from react_mem.memory.store.capabilities import capabilities, users_with
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.priority import FRONT, behind_turns
-from react_mem.memory.store.statistics import server_of, waiting_of
+from react_mem.memory.store.room import server_of, waiting_of
 from react_mem.memory.store.transactions import Guard, compare_and_set
 from react_mem.memory.work.items import Place, RenewedLease, Work, WorkQueue, announce, put_work
 from react_mem.memory.write.conversations import agents_with_work, end_conversation, quiet_conversations

@@ -24,8 +24,8 @@ from react_mem.memory.scopes.profile import ProfileMemoryStore
 from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE, everything
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.room import usage_of
 from react_mem.memory.store.searches import ConversationPlace
-from react_mem.memory.store.statistics import usage_of
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.write.forks import part_of
 
