@@ -34,7 +34,7 @@ from langgraph.store.base import (
 )
 from pydantic import BaseModel, Field, model_validator
 
-from react_mem.memory.adapters.blocking import home_of, run_blocking
+from react_mem.memory.adapters.middleware import home_of, run_blocking
 from react_mem.memory.adapters.vector_index import (
     FIELDS,
     KNOWN,

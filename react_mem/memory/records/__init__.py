@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from react_mem.memory.adapters.blocking import run_blocking as run_blocking
+    from react_mem.memory.adapters.middleware import run_blocking as run_blocking
     from react_mem.memory.language.folding import MAX_INDEXED_CHARS as MAX_INDEXED_CHARS
     from react_mem.memory.language.folding import fold as fold
     from react_mem.memory.language.folding import normalise as normalise

@@ -16,7 +16,8 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from react_mem.memory import open_memory
-from react_mem.memory.adapters import MemoryMiddleware, blocking
+from react_mem.memory.adapters import MemoryMiddleware
+from react_mem.memory.adapters import middleware as blocking
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.store.postgres import MemoryStore
