@@ -30,7 +30,7 @@ from react_mem.memory.language import (
 from react_mem.memory.language.declarations import declares, ends_in_name, has_structure
 from react_mem.memory.language.folding import has_words
 from react_mem.memory.language.hedging import JOINING, asks_from, has_sign
-from react_mem.memory.language.sentence_ends import begins_anew, ends_sentence, is_code, split_line
+from react_mem.memory.language.shown_parts import begins_anew, ends_sentence, is_code, split_line
 
 # Parts of sentences, as a line has them: whether one stands by itself or waits for more, as far as words show it.
 

@@ -14,7 +14,7 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS, edges, has_word
 from react_mem.memory.language.hedging import has_sign, is_hypothetical
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.sentence_ends import bounded, is_code, split_line
+from react_mem.memory.language.shown_parts import bounded, is_code, split_line
 
 _SENTENCE_END = pattern_of(r"\n\s*\n|[.!?…]\s|[。！？]")
 _LINE_END = pattern_of(r"\n")

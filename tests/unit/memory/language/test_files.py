@@ -27,7 +27,7 @@ EXAMPLES = {
     "graphs/chat_summary_route.py": "examples in the description of the API",
     "graphs/memory_api/conversations_api.py": "an example in the description of the API",
     "memory/write/chat_summary/summary_form.py": "an example in the description of the API",
-    "memory/language/sentence_ends.py": "words of programming languages",
+    "memory/language/shown_parts.py": "words of programming languages",
     "memory/language/folding.py": "the letter that has no decomposition",
     "memory/language/terms.py": "a sign among the ranges of scripts",
     "memory/llm/answers.py": "signs of other scripts that look like brackets, or like nothing",
