@@ -25,7 +25,7 @@ from benchmarks.progress import counted, interruptible
 from benchmarks.report import Command, Metrics, flat, print_table, write_json
 from benchmarks.stand_ins import DIMS, words
 from react_mem.memory.store.keys.key_ring import KeyRing, rewrap
-from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
+from react_mem.memory.store.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing.resealing import reseal, rotate
 from tests.support.databases import open_memory_store, open_pool, word_model

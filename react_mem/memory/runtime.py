@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from react_mem.memory.store.embedded import has_embedded_server as has_embedded_server
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
-    from react_mem.memory.store.keys.master_key import new_master_key as new_master_key
+    from react_mem.memory.store.master_key import new_master_key as new_master_key
     from react_mem.memory.store.postgres_server import distribute as distribute
     from react_mem.memory.store.reembed import reembed as reembed
     from react_mem.memory.store.storage_settings import misspelt as misspelt

@@ -23,7 +23,7 @@ from psycopg.sql import SQL, Identifier
 from react_mem.memory.store.distribution import distribute_tables, is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import KeyRing
-from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
+from react_mem.memory.store.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.row_security import enable_row_security

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validat
 from react_mem.errors import ConfigError, EncryptionKeyError, StorageError, StorageNotConfigured
 from react_mem.memory.model.external import in_place
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
-from react_mem.memory.store.keys.master_key import MasterKey, make_master_key, make_receipt_key
+from react_mem.memory.store.master_key import MasterKey, make_master_key, make_receipt_key
 
 # Names of the environment variables, and detection of misspelt ones: a misnamed key would encrypt nothing.
 

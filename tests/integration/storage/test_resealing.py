@@ -12,7 +12,7 @@ from langgraph.store.base import PutOp
 from psycopg.rows import DictRow
 
 from react_mem.memory.store.keys.key_ring import KeyRing
-from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
+from react_mem.memory.store.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing.resealing import owners_of, renew, reseal, rotate
 from react_mem.memory.store.sealing.sealed_entries import opened_value

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from react_mem.errors import EncryptionKeyError, SealError
 from react_mem.memory.store.keys.key_ring import SEAL_BYTES, DataKey, OwnerKey, sealed_version
-from react_mem.memory.store.keys.master_key import (
+from react_mem.memory.store.master_key import (
     LocalMasterKey,
     MasterKey,
     make_master_key,

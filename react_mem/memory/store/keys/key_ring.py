@@ -28,7 +28,7 @@ from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import EncryptionKeyError, SealError
-from react_mem.memory.store.keys.master_key import FILE, FUNCTION, KEY, KEY_BYTES, MasterKey, derived_key
+from react_mem.memory.store.master_key import FILE, FUNCTION, KEY, KEY_BYTES, MasterKey, derived_key
 from react_mem.memory.store.process_state import lock_of
 
 
