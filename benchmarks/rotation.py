@@ -24,7 +24,7 @@ from benchmarks.databases import database_server, new_database
 from benchmarks.progress import counted, interruptible
 from benchmarks.report import Command, Metrics, flat, print_table, write_json
 from benchmarks.stand_ins import DIMS, words
-from react_mem.memory.store.keys.key_ring import KeyRing, rewrap
+from react_mem.memory.store.key_ring import KeyRing, rewrap
 from react_mem.memory.store.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing.resealing import reseal, rotate

@@ -33,7 +33,7 @@ from react_mem.memory.store.audit_log import AuditEntry, AuditHead
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.checkpointer import ThreadSaver
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.keys.key_ring import KeyRing, key_counts, rewrap
+from react_mem.memory.store.key_ring import KeyRing, key_counts, rewrap
 from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.postgres_server import connected, open_database

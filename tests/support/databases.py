@@ -22,7 +22,7 @@ from psycopg.sql import SQL, Identifier
 
 from react_mem.memory.store.distribution import distribute_tables, is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.keys.key_ring import KeyRing
+from react_mem.memory.store.key_ring import KeyRing
 from react_mem.memory.store.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore

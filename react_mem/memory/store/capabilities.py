@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from react_mem.memory.store.audit_log import AuditLog
     from react_mem.memory.store.calibration import Calibration
     from react_mem.memory.store.embeddings import EmbeddingModel
-    from react_mem.memory.store.keys.key_ring import KeyRing
+    from react_mem.memory.store.key_ring import KeyRing
     from react_mem.memory.store.left_traces import Traces
     from react_mem.memory.store.room import Stored
     from react_mem.memory.store.searches import ConversationPlace, Listed, ListedConversations, ListPlace, Wanted

@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_of, owner_of_path
 from react_mem.memory.store.capabilities import OwnedPage, StoreCapabilities
-from react_mem.memory.store.keys.key_ring import OwnerKey
+from react_mem.memory.store.key_ring import OwnerKey
 from react_mem.memory.store.reading import rows_of
 from react_mem.memory.store.room import SCOPES, Stored
 from react_mem.memory.store.row_security import Pool, confined, has_row_security

@@ -47,7 +47,7 @@ from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.audit_log import AuditLog, note_writes
 from react_mem.memory.store.calibration import Calibration, MeasuredScale
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.keys.key_ring import KeyRing
+from react_mem.memory.store.key_ring import KeyRing
 from react_mem.memory.store.large_namespaces import NamespaceIndexes
 from react_mem.memory.store.left_traces import Traces, find_traces
 from react_mem.memory.store.migrations import migrate

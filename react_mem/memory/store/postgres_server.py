@@ -19,7 +19,7 @@ from react_mem.memory.store.audit_log import AuditLog
 from react_mem.memory.store.distribution import Count, Report, distribute_tables, is_distributed
 from react_mem.memory.store.embedded import DatabaseServer, embedded_server
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
-from react_mem.memory.store.keys.key_ring import KeyRing, check_unencrypted
+from react_mem.memory.store.key_ring import KeyRing, check_unencrypted
 from react_mem.memory.store.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding, upgrade
 from react_mem.memory.store.pool import DatabasePool, not_available, place_of, translated
 from react_mem.memory.store.postgres import MemoryStore

@@ -23,7 +23,7 @@ from psycopg.pq import Format
 
 from react_mem.errors import CheckpointRefused, SealError
 from react_mem.memory.index.entries import Entry, entries, whole_text
-from react_mem.memory.store.keys.key_ring import KeyedHash
+from react_mem.memory.store.key_ring import KeyedHash
 
 REPLACEMENT = "\ufffd"
 WHOLE_VALUE = "$"

@@ -32,7 +32,7 @@ from react_mem.memory.model.operations import NO_FIELDS
 from react_mem.memory.model.records import now, with_zone
 from react_mem.memory.store import stored_text as binary
 from react_mem.memory.store.embeddings import EmbeddingModel, RecentVectors
-from react_mem.memory.store.keys.key_ring import OwnerKey, need_keys
+from react_mem.memory.store.key_ring import OwnerKey, need_keys
 from react_mem.memory.store.priority import behind_turns
 from react_mem.memory.store.row_security import Pool, confined, confined_within
 from react_mem.memory.store.sealing.row_codec import RowCodec

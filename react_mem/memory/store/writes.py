@@ -13,7 +13,7 @@ from psycopg import Rollback, errors
 from react_mem.memory.index.entries import Entry, term_number
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of_path
 from react_mem.memory.store import stored_text as binary
-from react_mem.memory.store.keys.key_ring import OwnerKey, need_keys
+from react_mem.memory.store.key_ring import OwnerKey, need_keys
 from react_mem.memory.store.row_security import Connection, confine, confined
 from react_mem.memory.store.stored_text import to_json
 from react_mem.memory.store.transactions import check_model

@@ -18,7 +18,7 @@ from react_mem.agents import open_agent
 from react_mem.agents.cli import main
 from react_mem.errors import EncryptionKeyError, StorageError
 from react_mem.memory.opening import open_memory, open_storage
-from react_mem.memory.store.keys.key_ring import STALE_KEY, KeyRing, OwnerKey, need_keys
+from react_mem.memory.store.key_ring import STALE_KEY, KeyRing, OwnerKey, need_keys
 from react_mem.memory.store.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.storage_settings import StorageSettings

@@ -11,7 +11,7 @@ import pytest
 from langgraph.store.base import PutOp
 from psycopg.rows import DictRow
 
-from react_mem.memory.store.keys.key_ring import KeyRing
+from react_mem.memory.store.key_ring import KeyRing
 from react_mem.memory.store.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing.resealing import owners_of, renew, reseal, rotate

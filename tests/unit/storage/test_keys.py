@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.errors import EncryptionKeyError, SealError
-from react_mem.memory.store.keys.key_ring import SEAL_BYTES, DataKey, OwnerKey, sealed_version
+from react_mem.memory.store.key_ring import SEAL_BYTES, DataKey, OwnerKey, sealed_version
 from react_mem.memory.store.master_key import (
     LocalMasterKey,
     MasterKey,

@@ -19,7 +19,7 @@ from psycopg.rows import DictRow
 from react_mem.errors import SealError, StorageError
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.namespaces import owner_of_path
-from react_mem.memory.store.keys.key_ring import STALE_KEY, KeyRing, OwnerKey
+from react_mem.memory.store.key_ring import STALE_KEY, KeyRing, OwnerKey
 from react_mem.memory.store.row_security import Connection
 from react_mem.memory.store.sealing.sealed_entries import (
     KEYED,

@@ -1,1 +1,0 @@
-"""Encryption keys: a data key for each owner, stored in the database and wrapped by a master key outside it."""
