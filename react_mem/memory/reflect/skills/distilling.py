@@ -13,7 +13,7 @@ from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.calls import ModelQuestion, as_lines, objects, strings
 from react_mem.memory.model.states import Skill, ToolUse
 from react_mem.memory.reflect.driver import Checked
-from react_mem.memory.reflect.skills.skill_drafts import (
+from react_mem.memory.reflect.skill_drafts import (
     MAX_CHARS,
     MAX_SOURCES,
     SECRET,

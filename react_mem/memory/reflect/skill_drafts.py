@@ -1,4 +1,4 @@
-"""Traces of turns, the procedures that they have in common, and drafts of skills with these turns as evidence."""
+"""TODO: say what this is."""
 
 from __future__ import annotations
 
