@@ -18,7 +18,7 @@ from react_mem.memory.model.operations import put
 from react_mem.memory.model.records import record_id
 from react_mem.memory.model.states import Skill
 from react_mem.memory.reflect.driver import run
-from react_mem.memory.reflect.skills.learner import Learning, record_turn
+from react_mem.memory.reflect.skill_learner import Learning, record_turn
 from react_mem.memory.scopes import steps_to_experience
 
 TASK_TYPES = 20

@@ -28,7 +28,7 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.profile_schema import Profile
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.driver import run
-from react_mem.memory.reflect.skills.learner import Learning
+from react_mem.memory.reflect.skill_learner import Learning
 
 _ALL = 1_000
 _AGENT = "poison"

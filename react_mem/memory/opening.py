@@ -25,7 +25,7 @@ from react_mem.memory.maintenance.worker import CLOSING_SECONDS, close_workers
 from react_mem.memory.model.namespaces import encode
 from react_mem.memory.model.policy import LegalHold, MemoryPolicy, RetentionSettings
 from react_mem.memory.reflect.driver import Report, run
-from react_mem.memory.reflect.skills.learner import Learning
+from react_mem.memory.reflect.skill_learner import Learning
 from react_mem.memory.rights.holds import all_holds
 from react_mem.memory.rights.receipts import public_half, public_key
 from react_mem.memory.rights.retention import Retained

@@ -9,7 +9,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import put
 from react_mem.memory.model.states import Skill
-from react_mem.memory.reflect.skills.learner import record_turn
+from react_mem.memory.reflect.skill_learner import record_turn
 from react_mem.memory.scopes import steps_to_experience
 
 TOOLS = ("search", "compare", "stock", "order", "mail")

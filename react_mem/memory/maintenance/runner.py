@@ -30,7 +30,7 @@ from react_mem.memory.model.views import QueueHealth
 from react_mem.memory.reflect.consolidation import Consolidation
 from react_mem.memory.reflect.deduplication import Deduplication, EntityResolution
 from react_mem.memory.reflect.driver import Strategy, run
-from react_mem.memory.reflect.skills.learner import Learning
+from react_mem.memory.reflect.skill_learner import Learning
 from react_mem.memory.retrieval.last_known import note_new_alike
 from react_mem.memory.rights.hidden import erase_due
 from react_mem.memory.rights.retention import Retained, retain

@@ -25,7 +25,7 @@ from react_mem.memory.merging.skill_life import is_withheld
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Skill
 from react_mem.memory.reflect.driver import run
-from react_mem.memory.reflect.skills.learner import Learning
+from react_mem.memory.reflect.skill_learner import Learning
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.contract.conftest import memory_store as in_memory

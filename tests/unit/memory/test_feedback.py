@@ -18,7 +18,7 @@ from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import put
 from react_mem.memory.model.records import Fact
-from react_mem.memory.reflect.skills.learner import record_turn
+from react_mem.memory.reflect.skill_learner import record_turn
 from react_mem.memory.scopes.scope import in_order
 from react_mem.memory.write.turns import Turns
 

@@ -24,7 +24,7 @@ from react_mem.memory.model.profile_schema import ProfileValue
 from react_mem.memory.model.records import Message, record_id
 from react_mem.memory.reflect.consolidation import Consolidation
 from react_mem.memory.reflect.driver import run
-from react_mem.memory.reflect.skills.learner import Learning
+from react_mem.memory.reflect.skill_learner import Learning
 from react_mem.memory.scopes import steps_to_experience
 from react_mem.memory.store.capabilities import everything
 from react_mem.memory.write.chain import fold

@@ -23,7 +23,7 @@ from react_mem.memory.model.records import now
 from react_mem.memory.model.states import Skill
 from react_mem.memory.opening import open_memory
 from react_mem.memory.reflect.driver import Report, run
-from react_mem.memory.reflect.skills.learner import Learning, record_turn
+from react_mem.memory.reflect.skill_learner import Learning, record_turn
 from react_mem.memory.scopes import steps_to_experience
 from react_mem.memory.work.items import Work, listen
 from tests.support.learning import AGENT, TOOLS, did, skills

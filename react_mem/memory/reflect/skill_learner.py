@@ -1,4 +1,4 @@
-"""Learning: outcomes of turns are logged, and an agent's experience with a user becomes skills of that user."""
+"""TODO: say what this is."""
 
 from __future__ import annotations
 
