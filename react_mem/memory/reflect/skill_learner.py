@@ -18,7 +18,7 @@ from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.states import Skill, TurnOutcome, Worths
 from react_mem.memory.reflect import skill_drafts
 from react_mem.memory.reflect.driver import Asked, Gathered, Report, Strategy, Values
-from react_mem.memory.reflect.skills.distilling import distil, find, question_about
+from react_mem.memory.reflect.skill_distilling import distil, find, question_about
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import announce, put_work, upkeep
 

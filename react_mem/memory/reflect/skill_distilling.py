@@ -1,4 +1,4 @@
-"""Distillation: from the turns for one kind of task to checked drafts of skills, with or without a model."""
+"""TODO: say what this is."""
 
 from __future__ import annotations
 

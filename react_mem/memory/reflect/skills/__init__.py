@@ -1,1 +1,0 @@
-"""Learning from experience: repeated success becomes a skill, and its use is evaluated."""
