@@ -22,7 +22,7 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import LegalHoldError, MemoryFull
 from react_mem.installation import of_extra
 from react_mem.integrations.deep_agents import owned_files
-from react_mem.integrations.skills.skill_files import NAME, skill_name, write_skill
+from react_mem.integrations.skill_files import NAME, skill_name, write_skill
 from react_mem.memory import MemoryPolicy, Origin, Skill, records
 from react_mem.memory.records import AgentFile
 from react_mem.memory.turns import cause_for_clients, cause_of, flat

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from react_mem.errors import MemoryFull
-from react_mem.integrations.skills import skill_files
+from react_mem.integrations import skill_files
 from react_mem.memory import MemoryFacade, MemoryScope, Origin, Skill
 from react_mem.memory.records import KINDS, checked
 

@@ -8,7 +8,7 @@ import pytest
 
 from react_mem.agents.config import load_agent_config_file
 from react_mem.errors import AgentConfigError
-from react_mem.integrations.skills.skill_files import read_skills
+from react_mem.integrations.skill_files import read_skills
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(
     f"{name}: &{name} [{', '.join(['*' + before] * 9)}]" for before, name in zip("abcdefg", "bcdefgh", strict=True)
