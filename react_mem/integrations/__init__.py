@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from react_mem.integrations.langchain import MemoryChatHistory as MemoryChatHistory
     from react_mem.integrations.langchain import MemoryRetriever as MemoryRetriever
     from react_mem.integrations.quality import audit_quality as audit_quality
-    from react_mem.integrations.skills.skill_folders import export_skills as export_skills
-    from react_mem.integrations.skills.skill_folders import import_skills as import_skills
+    from react_mem.integrations.skill_folders import export_skills as export_skills
+    from react_mem.integrations.skill_folders import import_skills as import_skills
 else:
     __getattr__, __dir__, __all__ = door(__name__)

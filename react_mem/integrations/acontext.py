@@ -26,7 +26,7 @@ from sys import maxsize
 from typing import Any, Self
 
 from react_mem.integrations.skill_files import NAME, read_skills, skill_name, write_skill
-from react_mem.integrations.skills.skill_folders import SkillImport, owned_skills, take_in_skills
+from react_mem.integrations.skill_folders import SkillImport, owned_skills, take_in_skills
 from react_mem.memory import MemoryFacade, Origin
 
 MARK = "react_mem"  # Metadata key of our sessions, messages and skills there

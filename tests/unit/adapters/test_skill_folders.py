@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from react_mem.integrations import export_skills, import_skills
+from react_mem.integrations import export_skills, import_skills, skill_folders
 from react_mem.integrations.skill_files import read_agent_skill
-from react_mem.integrations.skills import skill_folders
 from react_mem.memory import MemoryFacade, MemoryScope
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.states import Skill

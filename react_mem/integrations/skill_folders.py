@@ -1,4 +1,4 @@
-"""Skills in folders of `SKILL.md` files, the format of Agent Skills, which Claude Code, Deep Agents and others read."""
+"""TODO: say what this is."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""Skills as files that agents read, and back."""
