@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from react_mem.memory.opening import refuse_unfit_store as refuse_unfit_store
     from react_mem.memory.reflect.skill_learner import kind_followed as kind_followed
     from react_mem.memory.reflect.skill_learner import record_turn as record_turn
-    from react_mem.memory.reflect.tasks.turn_tasks import TaskNotes as TaskNotes
-    from react_mem.memory.reflect.tasks.turn_tasks import TurnTasks as TurnTasks
+    from react_mem.memory.reflect.turn_tasks import TaskNotes as TaskNotes
+    from react_mem.memory.reflect.turn_tasks import TurnTasks as TurnTasks
     from react_mem.memory.rights.portability import own_records as own_records
     from react_mem.memory.rights.readable_export import render_export as render_export
     from react_mem.memory.rights.receipts import SignedReceipt as SignedReceipt

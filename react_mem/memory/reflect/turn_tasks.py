@@ -1,4 +1,4 @@
-"""Task of a turn: planned before the answer, advanced by tool calls, stored; a failed plan never fails the turn."""
+"""TODO: say what this is."""
 
 from __future__ import annotations
 
