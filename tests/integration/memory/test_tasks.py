@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.reflect.tasks.task_store import Step, TaskGraph, TaskKeeper
+from react_mem.memory.reflect.task_store import Step, TaskGraph, TaskKeeper
 
 TRIP = TaskGraph(
     "A trip to Hue", (Step("1", "Find a flight", tool="search"), Step("2", "Book it", ("1",), "failed", "no"))

@@ -20,7 +20,7 @@ from react_mem.memory.llm.answers import as_json, block, flat, object_schema, ro
 from react_mem.memory.llm.calls import ModelQuestion
 from react_mem.memory.merging.transcript import is_users, text_of
 from react_mem.memory.model.states import TaskStatus
-from react_mem.memory.reflect.tasks.task_store import MAX_STEPS, Step, TaskGraph, woven
+from react_mem.memory.reflect.task_store import MAX_STEPS, Step, TaskGraph, woven
 
 # A plan as a model writes it -> a task graph, repaired where that is safe, refused with a reason where it is not.
 

@@ -6,7 +6,7 @@ import pytest
 
 from react_mem.memory.index.entries import says_i
 from react_mem.memory.language.statements import asks_about_the_past
-from react_mem.memory.reflect.tasks.task_store import asks_to_go_on, meant
+from react_mem.memory.reflect.task_store import asks_to_go_on, meant
 from react_mem.memory.summaries.summarise import read_summary
 
 

@@ -14,7 +14,7 @@ from react_mem.memory.language.statements import asks_about_the_past
 from react_mem.memory.language.terms import content_terms as telling
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.language.times import asks_when, named_periods, tells_when, time_of_day
-from react_mem.memory.reflect.tasks.task_store import asks_to_go_on, meant
+from react_mem.memory.reflect.task_store import asks_to_go_on, meant
 
 NOW = datetime(2024, 5, 15, 12)
 

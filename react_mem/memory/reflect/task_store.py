@@ -1,7 +1,4 @@
-"""Storage of tasks in the state scope, so that an interrupted one can be resumed in another conversation.
-
-A task is forgotten with the message that set it, and a step with the message that introduced it.
-"""
+"""TODO: say what this is."""
 
 from __future__ import annotations
 
