@@ -17,8 +17,8 @@ from react_mem.memory.model.kinds import TASK_STEP
 from react_mem.memory.model.operations import put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.states import Skill, StepExperience
+from react_mem.memory.reflect.task_planning import parse
 from react_mem.memory.reflect.task_store import TaskKeeper
-from react_mem.memory.reflect.tasks.planning import parse
 from react_mem.memory.scopes.state import StateMemoryStore
 
 AT = datetime(2024, 10, 1, 12, 34, 56, tzinfo=UTC)

@@ -20,8 +20,8 @@ from react_mem.memory.merging.transcript import is_users, message_record_id, tex
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Task
+from react_mem.memory.reflect import task_planning as planning
 from react_mem.memory.reflect.task_store import Step, TaskGraph, TaskKeeper, asks_to_go_on, meant, merge
-from react_mem.memory.reflect.tasks import planning
 from react_mem.memory.scopes.state import StateMemoryStore
 from react_mem.prompts import load_prompt
 

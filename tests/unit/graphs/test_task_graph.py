@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.reflect.tasks.planning import proven
+from react_mem.memory.reflect.task_planning import proven
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread
 from tests.support.labels import episode, proposal
@@ -113,7 +113,7 @@ async def test_what_may_prove_a_step_is_read_off_the_event_loop(monkeypatch: pyt
         threads.append(threading.get_ident())
         return proven(*args)
 
-    monkeypatch.setattr("react_mem.memory.reflect.tasks.planning.proven", noting)
+    monkeypatch.setattr("react_mem.memory.reflect.task_planning.proven", noting)
     await begun(memory_store())
     assert len(threads) == 1
     assert threads[0] != threading.get_ident()

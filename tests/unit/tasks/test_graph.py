@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from react_mem.errors import InvalidOutput
 from react_mem.memory.context import count_tokens
+from react_mem.memory.reflect.task_planning import observed, parse
 from react_mem.memory.reflect.task_store import MAX_STEPS, Step, TaskGraph, asks_to_go_on, meant, merge, woven
-from react_mem.memory.reflect.tasks.planning import observed, parse
 from react_mem.memory.reflect.turn_tasks import context_of
 
 FEW = settings(deadline=None, max_examples=30)

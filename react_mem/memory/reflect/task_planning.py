@@ -1,4 +1,4 @@
-"""Planning: the question to the small model for the steps of a request, the check of its answer, and its proofs."""
+"""TODO: say what this is."""
 
 from __future__ import annotations
 
