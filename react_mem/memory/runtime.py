@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from react_mem.memory.store.postgres_server import distribute as distribute
     from react_mem.memory.store.reembed import reembed as reembed
     from react_mem.memory.store.storage_settings import misspelt as misspelt
-    from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer
+    from react_mem.memory.write.chat_summarizer import ChatSummarizer as ChatSummarizer
     from react_mem.memory.write.chat_summary.summary_form import ChatSummary as ChatSummary
     from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest
     from react_mem.memory.write.metering import Metering as Metering

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
+from react_mem.memory.write.chat_summarizer import ChatSummarizer
 from react_mem.memory.write.chat_summary.summary_form import ChatSummary, ChatSummaryRequest
 from tests.support.scripted_model import ScriptedModel
 

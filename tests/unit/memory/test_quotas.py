@@ -26,7 +26,7 @@ from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.store import room as counting
 from react_mem.memory.store.capabilities import everything
 from react_mem.memory.store.room import take_message
-from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
+from react_mem.memory.write.chat_summarizer import ChatSummarizer
 from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
 from tests.support.scripted_model import ScriptedModel, calls
 

@@ -1,8 +1,4 @@
-"""Chat summaries: one model call each, and nothing is remembered.
-
-The caller keeps the state, as `previous_summary`. The customer comes from the profile or the deployment's lookup (see
-`memory.write.customers`), never from the model.
-"""
+"""TODO: say what this is."""
 
 from __future__ import annotations
 
