@@ -62,13 +62,13 @@ if TYPE_CHECKING:
     from react_mem.memory.store.reembed import reembed as reembed
     from react_mem.memory.store.storage_settings import misspelt as misspelt
     from react_mem.memory.write.chat_summarizer import ChatSummarizer as ChatSummarizer
-    from react_mem.memory.write.chat_summary.summary_form import ChatSummary as ChatSummary
-    from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest
     from react_mem.memory.write.metering import Metering as Metering
     from react_mem.memory.write.remembering import ClientMessage as ClientMessage
     from react_mem.memory.write.remembering import StoredMessage as StoredMessage
     from react_mem.memory.write.remembering import remember as remember
     from react_mem.memory.write.remembering import store_told as store_told
+    from react_mem.memory.write.summary_form import ChatSummary as ChatSummary
+    from react_mem.memory.write.summary_form import ChatSummaryRequest as ChatSummaryRequest
     from react_mem.memory.write.turns import Turns as Turns
 else:
     __getattr__, __dir__, __all__ = door(__name__)

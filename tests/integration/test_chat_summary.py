@@ -22,8 +22,8 @@ from react_mem.errors import InvalidInputError
 from react_mem.graphs.chat_summary_route import build_chat_summary, summarizer_for
 from react_mem.graphs.http import app as routes
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
 from react_mem.memory.write.customers import LOOKUP_ENV, load_lookup
+from react_mem.memory.write.summary_form import ChatSummaryRequest
 from tests.support.openai_server import OpenAIServer, Reply, Request
 
 ANN = {"name": "Lan Trần", "phone": "0905 123 456", "form_of_address": "chị"}

@@ -27,7 +27,9 @@ from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
 from react_mem.memory.summaries.sources import shortened
-from react_mem.memory.write.chat_summary.summary_form import (
+from react_mem.memory.write.customers import FoundCustomer, find_customer
+from react_mem.memory.write.metering import Metering
+from react_mem.memory.write.summary_form import (
     MAX_QUESTION_CHARS,
     ChatSummary,
     ChatSummaryRequest,
@@ -38,8 +40,6 @@ from react_mem.memory.write.chat_summary.summary_form import (
     with_customer,
     without_customer,
 )
-from react_mem.memory.write.customers import FoundCustomer, find_customer
-from react_mem.memory.write.metering import Metering
 from react_mem.prompts import load_prompt
 
 # Model call of a chat summary, and checks of its answer.

@@ -9,7 +9,7 @@ import pytest
 
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.chat_summarizer import ChatSummarizer
-from react_mem.memory.write.chat_summary.summary_form import ChatSummary, ChatSummaryRequest
+from react_mem.memory.write.summary_form import ChatSummary, ChatSummaryRequest
 from tests.support.scripted_model import ScriptedModel
 
 SHOWN = {

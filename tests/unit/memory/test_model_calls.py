@@ -29,8 +29,8 @@ from react_mem.memory.summaries.sources import Source
 from react_mem.memory.summaries.summarise import Summariser, SummaryTask
 from react_mem.memory.telemetry.catalogue import PURPOSE
 from react_mem.memory.write.chat_summarizer import ChatSummarizer
-from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
 from react_mem.memory.write.extraction.structured import create_extractor
+from react_mem.memory.write.summary_form import ChatSummaryRequest
 from react_mem.tools.routing.switch import picks_for
 from react_mem.tools.web.search import model_says_yes
 

@@ -27,7 +27,7 @@ from react_mem.memory.store import room as counting
 from react_mem.memory.store.capabilities import everything
 from react_mem.memory.store.room import take_message
 from react_mem.memory.write.chat_summarizer import ChatSummarizer
-from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
+from react_mem.memory.write.summary_form import ChatSummaryRequest
 from tests.support.scripted_model import ScriptedModel, calls
 
 ANN = {"user_id": "ann"}

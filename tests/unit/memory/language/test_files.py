@@ -26,7 +26,7 @@ EXAMPLES = {
     "agents/terminal/demo.py": "the dialogue of the demo",
     "graphs/chat_summary_route.py": "examples in the description of the API",
     "graphs/memory_api/conversations_api.py": "an example in the description of the API",
-    "memory/write/chat_summary/summary_form.py": "an example in the description of the API",
+    "memory/write/summary_form.py": "an example in the description of the API",
     "memory/language/shown_parts.py": "words of programming languages",
     "memory/language/folding.py": "the letter that has no decomposition",
     "memory/language/terms.py": "a sign among the ranges of scripts",

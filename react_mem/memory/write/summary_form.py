@@ -1,4 +1,4 @@
-"""Request and response of a chat summary, over HTTP and as a graph."""
+"""TODO: say what this is."""
 
 from __future__ import annotations
 
