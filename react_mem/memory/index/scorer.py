@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from react_mem.memory.index import weights as fusion
+from react_mem.memory.index import recall as fusion
 from react_mem.memory.index.ranked_hits import KnownCosines, Parts, RankedHits, VectorCosines, highest, lowest_unknown
-from react_mem.memory.index.recall import CosineScale, RecallOp
+from react_mem.memory.index.recall import DAY, CosineScale, RecallOp, Weights
 from react_mem.memory.index.texts import NO_PLACE, NO_TIME, Floats, IndexedTexts, Rows
-from react_mem.memory.index.weights import DAY, Weights
 from react_mem.memory.model.interface import Arm
 
 Mask = NDArray[np.bool_]

@@ -24,10 +24,9 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.index.entries import Entry, term_number
 from react_mem.memory.index.ranked_hits import KnownCosines
-from react_mem.memory.index.recall import HitsToShow, Recall, RecallHit, RecallOp, scored
+from react_mem.memory.index.recall import HitsToShow, Recall, RecallHit, RecallOp, microseconds, scored
 from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts, TextColumns
-from react_mem.memory.index.weights import microseconds
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.kinds import kind_of

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier, Literal
 
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import RecallOp, Weights
 from react_mem.memory.index.scorer import Corpus
 from react_mem.memory.index.texts import IndexedTexts
-from react_mem.memory.index.weights import Weights
 from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.owner_texts import COLUMNS, columns_of

@@ -21,8 +21,8 @@ from psycopg.rows import DictRow
 
 from react_mem.memory import telemetry
 from react_mem.memory.index.entries import term_number
+from react_mem.memory.index.recall import microseconds
 from react_mem.memory.index.texts import NO_PLACE, NO_TIME, TextColumns
-from react_mem.memory.index.weights import microseconds
 from react_mem.memory.store.owner_texts import (
     COLUMNS,
     SIZES,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from react_mem.memory.index import weights as fusion
+from react_mem.memory.index import recall as fusion
 from react_mem.memory.index.recall import Recall
 from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from react_mem.memory.index import recall as fusion
 from react_mem.memory.index import recall as question
-from react_mem.memory.index import weights as fusion
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.language.times import Period
 from react_mem.memory.model.interface import ALL_ARMS, Arm

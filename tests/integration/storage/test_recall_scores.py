@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from psycopg import AsyncConnection
 
-from react_mem.memory.index import weights as fusion
+from react_mem.memory.index import recall as fusion
 from react_mem.memory.index.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, Entry, mark
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.model.interface import ALL_ARMS, Arm

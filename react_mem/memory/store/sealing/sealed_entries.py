@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from react_mem.errors import SealError
+from react_mem.memory.index.recall import microseconds
 from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts, TextColumns
-from react_mem.memory.index.weights import microseconds
 from react_mem.memory.model.namespaces import ROOT, WORK
 from react_mem.memory.store.key_ring import OwnerKey
 from react_mem.memory.store.writes import IndexRow
