@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from react_mem.agents import open_agent
 from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.memory.maintenance.runner import maintain_all
-from react_mem.memory.merging.concepts.concept_store import refresh_concepts
+from react_mem.memory.merging.concept_store import refresh_concepts
 from react_mem.memory.opening import OpenedMemory, open_memory
 from react_mem.memory.store.sealing.resealing import reseal
 from react_mem.memory.store.storage_settings import StorageSettings

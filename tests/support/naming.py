@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.language.folding import name_key
-from react_mem.memory.merging.concepts.concept_store import load_concepts
+from react_mem.memory.merging.concept_store import load_concepts
 from react_mem.memory.model.concepts import Concept
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
 
 from react_mem.memory.index.recall import RecallHit
-from react_mem.memory.merging.concepts.concept_store import concept_changes
+from react_mem.memory.merging.concept_store import concept_changes
 from react_mem.memory.merging.reconcile import doubted, reconcile, wanted
 from react_mem.memory.merging.skill_life import stale_knowledge
 from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope

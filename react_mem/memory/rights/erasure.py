@@ -14,7 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory.graph.links import fall
-from react_mem.memory.merging.concepts.concept_store import concepts_without
+from react_mem.memory.merging.concept_store import concepts_without
 from react_mem.memory.merging.reconcile import says_again
 from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import named_session

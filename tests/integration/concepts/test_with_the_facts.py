@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from psycopg import AsyncConnection
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.concepts.concept_store import load_concepts
+from react_mem.memory.merging.concept_store import load_concepts
 from react_mem.memory.merging.skill_life import load_knowledge
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace

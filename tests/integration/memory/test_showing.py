@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.concepts.concept_store import refresh_concepts
+from react_mem.memory.merging.concept_store import refresh_concepts
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT

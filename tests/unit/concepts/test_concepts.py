@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.merging.concepts.concept_store import (
+from react_mem.memory.merging.concept_store import (
     Names,
     concept_changes,
     concepts_without,

@@ -10,7 +10,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.llm.calls import Asker
-from react_mem.memory.merging.concepts.concept_store import Names, load_concepts
+from react_mem.memory.merging.concept_store import Names, load_concepts
 from react_mem.memory.merging.concepts.named_entities import candidates
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.deduplication import EntityResolution

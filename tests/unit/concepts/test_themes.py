@@ -8,7 +8,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.concepts.concept_store import load_concepts, refresh_concepts, themes
+from react_mem.memory.merging.concept_store import load_concepts, refresh_concepts, themes
 from react_mem.memory.model.kinds import CONCEPT
 from react_mem.memory.model.records import Episode, Fact
 from tests.support.linking import links, record, store_records

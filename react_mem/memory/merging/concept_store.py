@@ -1,4 +1,4 @@
-"""Concepts in the store: their changes by facts and by verdicts of entity resolution."""
+"""TODO: say what this is."""
 
 from __future__ import annotations
 
