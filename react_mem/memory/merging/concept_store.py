@@ -15,7 +15,7 @@ from react_mem.memory.language import UNSPACED
 from react_mem.memory.language.comparison import content_words, may_link, words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.standing import preferred_in
-from react_mem.memory.merging.concepts.named_entities import may_be_one, mentions, related, resolve
+from react_mem.memory.merging.named_entities import may_be_one, mentions, related, resolve
 from react_mem.memory.model.concepts import Alias, Concept, Decider, Merge, Pair, alias_id, renewed
 from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, Kind
 from react_mem.memory.model.namespaces import decode

@@ -22,8 +22,8 @@ from react_mem.memory.language.comparison import numbers, share
 from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.calls import Asker, ModelQuestion, as_lines, strings
 from react_mem.memory.merging.concept_store import Verdict, judged, load_concepts, refresh_concepts
-from react_mem.memory.merging.concepts.named_entities import Candidate, candidates
 from react_mem.memory.merging.facts import fact_changes, load_facts
+from react_mem.memory.merging.named_entities import Candidate, candidates
 from react_mem.memory.merging.reconcile import is_put_anew, put_anew, retire, said_again
 from react_mem.memory.merging.skill_life import sources_of
 from react_mem.memory.model.concepts import Concept, Decider

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from react_mem.memory.merging.concepts.named_entities import mentions
+from react_mem.memory.merging.named_entities import mentions
 from react_mem.memory.model.records import Fact
 from tests.unit.concepts.facts import fact
 

@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.llm.calls import Asker
 from react_mem.memory.merging.concept_store import Names, load_concepts
-from react_mem.memory.merging.concepts.named_entities import candidates
+from react_mem.memory.merging.named_entities import candidates
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.deduplication import EntityResolution
 from react_mem.memory.reflect.driver import Report, run
