@@ -35,8 +35,8 @@ from react_mem.memory.store.owner_texts import (
     too_large,
     updated,
 )
+from react_mem.memory.store.row_codec import RowCodec
 from react_mem.memory.store.row_security import Pool, confined
-from react_mem.memory.store.sealing.row_codec import RowCodec
 from react_mem.memory.store.stored_text import entries_of_fields
 
 # Words of texts that LangGraph's own store wrote, which keeps none: read from the items themselves.

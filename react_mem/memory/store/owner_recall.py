@@ -25,8 +25,8 @@ from react_mem.memory.store.large_namespaces import NamespaceIndexes
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_texts import OwnerTexts
 from react_mem.memory.store.reading import rows_of
+from react_mem.memory.store.row_codec import Keys, RowCodec, both_keys
 from react_mem.memory.store.row_security import Connection, Pool, confined
-from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys
 from react_mem.memory.store.stored_text import text_array
 
 Vector = NDArray[np.float32]

@@ -56,8 +56,8 @@ from react_mem.memory.store.owner_reads import OwnerReads
 from react_mem.memory.store.owner_recall import OwnerRecall
 from react_mem.memory.store.owner_texts import OwnerTexts
 from react_mem.memory.store.reading import Reader, Reads
+from react_mem.memory.store.row_codec import Keys, RowCodec
 from react_mem.memory.store.row_security import Connection, Pool
-from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
 from react_mem.memory.store.searches import check_filter
 from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, INDEX_LIMIT
 from react_mem.memory.store.transactions import Guard, check_model, until_no_deadlock

@@ -19,8 +19,8 @@ from react_mem.memory.model.namespaces import owner_of_path, owner_within
 from react_mem.memory.store import stored_text as binary
 from react_mem.memory.store.large_namespaces import INDEX_SCAN, NamespaceIndexes
 from react_mem.memory.store.owner_texts import AT_ONCE, EVERY, OwnerTexts
+from react_mem.memory.store.row_codec import Keys, RowCodec, both_keys, meets
 from react_mem.memory.store.row_security import Connection, Pool, confined, has_row_security, unconfined
-from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys, meets
 from react_mem.memory.store.searches import (
     Parameters,
     Target,

@@ -31,7 +31,7 @@ from react_mem.memory.model.namespaces import (
 )
 from react_mem.memory.store.capabilities import WHOLE, capabilities, everything
 from react_mem.memory.store.owner_texts import OwnerTexts
-from react_mem.memory.store.sealing.row_codec import SealedFilter
+from react_mem.memory.store.row_codec import SealedFilter
 from react_mem.memory.store.stored_text import Binary, storable
 from react_mem.memory.store.transactions import REVISION
 

@@ -22,10 +22,9 @@ from react_mem.memory.model.namespaces import (
     work_namespace,
 )
 from react_mem.memory.store import capabilities as owned
-from react_mem.memory.store import postgres, reading
+from react_mem.memory.store import postgres, reading, row_codec
 from react_mem.memory.store.capabilities import everything, in_pages
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.sealing import row_codec
 from react_mem.memory.store.searches import Wanted, listed
 from react_mem.memory.store.transactions import Guard
 from tests.support.databases import WordEmbeddings, fresh_memory_store

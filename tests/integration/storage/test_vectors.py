@@ -17,7 +17,7 @@ from react_mem.memory.store import vectors
 from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.priority import is_behind
-from react_mem.memory.store.sealing.row_codec import RowCodec
+from react_mem.memory.store.row_codec import RowCodec
 from tests.support.recalling import (
     DIALOG,
     DIMS,
