@@ -16,7 +16,7 @@ from react_mem.memory.store.reading import rows_of
 from react_mem.memory.store.room import SCOPES, Stored
 from react_mem.memory.store.row_codec import Keys, RowCodec
 from react_mem.memory.store.row_security import Pool, confined, has_row_security
-from react_mem.memory.store.sealing.sealed_entries import ALIKE, LINKS, SEALED, opened_value
+from react_mem.memory.store.sealed_entries import ALIKE, LINKS, SEALED, opened_value
 from react_mem.memory.store.searches import (
     CONVERSATIONS,
     UTC_TEXT,

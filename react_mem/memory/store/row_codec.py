@@ -17,7 +17,7 @@ from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store.key_ring import STALE_KEY, KeyRing, OwnerKey
 from react_mem.memory.store.row_security import Connection
-from react_mem.memory.store.sealing.sealed_entries import (
+from react_mem.memory.store.sealed_entries import (
     KEYED,
     PLAIN,
     SEALED,

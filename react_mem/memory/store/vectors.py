@@ -36,7 +36,7 @@ from react_mem.memory.store.key_ring import OwnerKey, need_keys
 from react_mem.memory.store.priority import behind_turns
 from react_mem.memory.store.row_codec import RowCodec
 from react_mem.memory.store.row_security import Pool, confined, confined_within
-from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, opened_vector, sealed_row
+from react_mem.memory.store.sealed_entries import is_sealed, opened_value, opened_vector, sealed_row
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.stored_text import (
     Binary,

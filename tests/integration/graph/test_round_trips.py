@@ -13,8 +13,8 @@ from react_mem.memory.graph.links import reader
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import Change, put
+from react_mem.memory.store import sealed_entries
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.sealing import sealed_entries
 from react_mem.memory.store.transactions import transact
 from tests.integration.memory.test_one_round_trip import counted
 from tests.support.linking import record, store_records

@@ -20,7 +20,7 @@ from psycopg.rows import DictRow
 from react_mem.memory.store.key_ring import KeyRing, OwnerKey, need_keys, sealed_version
 from react_mem.memory.store.owner_index import facts_of_text
 from react_mem.memory.store.row_security import Connection, Pool
-from react_mem.memory.store.sealing.sealed_entries import (
+from react_mem.memory.store.sealed_entries import (
     SEALED,
     is_sealed,
     opened_value,
