@@ -27,7 +27,7 @@ from benchmarks.stand_ins import DIMS, words
 from react_mem.memory.store.key_ring import KeyRing, rewrap
 from react_mem.memory.store.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.sealing.resealing import reseal, rotate
+from react_mem.memory.store.resealing import reseal, rotate
 from tests.support.databases import open_memory_store, open_pool, word_model
 
 _OWNER_ROWS = 1_000

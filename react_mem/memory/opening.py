@@ -37,9 +37,9 @@ from react_mem.memory.store.key_ring import KeyRing, key_counts, rewrap
 from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.postgres_server import connected, open_database
+from react_mem.memory.store.resealing import Resealed, reseal, rotate
 from react_mem.memory.store.room import Holder, Server, holders, server_of
 from react_mem.memory.store.row_security import Pool
-from react_mem.memory.store.sealing.resealing import Resealed, reseal, rotate
 from react_mem.memory.store.storage_settings import StorageSettings, check_names
 from react_mem.server_exposure import refuse_exposed_server
 

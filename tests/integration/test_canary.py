@@ -17,7 +17,7 @@ from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.memory.maintenance.runner import maintain_all
 from react_mem.memory.merging.concept_store import refresh_concepts
 from react_mem.memory.opening import OpenedMemory, open_memory
-from react_mem.memory.store.sealing.resealing import reseal
+from react_mem.memory.store.resealing import reseal
 from react_mem.memory.store.storage_settings import StorageSettings
 from tests.integration.memory.test_scopes import fill
 from tests.support.absence import places_with

@@ -30,7 +30,7 @@ from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.postgres_server import distribute
-from react_mem.memory.store.sealing.resealing import reseal
+from react_mem.memory.store.resealing import reseal
 from react_mem.memory.store.transactions import Guard
 from tests.support.citus import CITUS_URL, FIRST_DISTRIBUTED, needs_citus, nodes, one_server
 from tests.support.databases import open_memory_store, open_pool, word_model

@@ -14,8 +14,8 @@ from psycopg.rows import DictRow
 from react_mem.memory.store.key_ring import KeyRing
 from react_mem.memory.store.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.resealing import owners_of, renew, reseal, rotate
 from react_mem.memory.store.sealed_entries import opened_value
-from react_mem.memory.store.sealing.resealing import owners_of, renew, reseal, rotate
 from tests.support.databases import fresh_memory_store, open_memory_store, word_model
 
 MASTER = MasterKey(LocalMasterKey(bytes(range(32))))
