@@ -41,24 +41,25 @@ async def load_chain(memory: MemoryFacade, user_id: str, session_id: str) -> Con
 
 async def join(
     session: Session, turns: Sequence[PendingTurn], messages: Sequence[Message], before: ContextChain | None
-) -> list[Change]:
-    """Append the messages of turns to a chain; return its write, none if nothing is new.
+) -> tuple[ContextChain | None, list[Change]]:
+    """Append the messages of turns to a chain; return the chain and its write, no write if nothing is new.
 
     Direct successors of the chain's end are appended. For anything else - the first turn of a conversation older
     than its chain, a gap, a branch - the whole conversation is read.
     """
     if not turns:
-        return []
+        return before, []
     if before is None:
         chain = await _caught_up(session, ContextChain.begin(turns[0].session_id, turns[0].agent_id))
-        return _write(session, None, chain)
+        return chain, _write(session, None, chain)
     after: ContextChain | None = before
     said = {message.id: message for message in messages}
     for turn in turns:
         # what has yet to be caught up with comes before this turn
         if not turn.chained and not before.behind and after is not None:
             after = _followed(after, turn, said)
-    return _write(session, before, after or await _caught_up(session, before))
+    after = after or await _caught_up(session, before)
+    return after, _write(session, before, after)
 
 
 async def _caught_up(session: Session, chain: ContextChain) -> ContextChain:
@@ -92,13 +93,14 @@ def _write(session: Session, before: ContextChain | None, after: ContextChain) -
     return [put(session.user_id, after)] if after != before and after.entries else []
 
 
-async def fold(session: Session) -> TurnReport:
-    """Summarise the due parts of a conversation, as many as one go takes."""
+async def fold(session: Session, known: ContextChain | None = None) -> TurnReport:
+    """Summarise the due parts of a conversation, as many as one go takes; `known` is the chain as last written."""
     policy = session.memory.policy
     making = session.summariser.begin(policy.summaries, policy.extraction.timeout)
     done, problems = TurnReport(), dict[str, None]()
     for _ in range(MAX_FOLDS):
-        chain = await _current(session)
+        chain = await _current(session, known)
+        known = None
         due = next_fold(chain, policy.summaries) if chain else None
         if chain is None or due is None:
             break
@@ -106,8 +108,9 @@ async def fold(session: Session) -> TurnReport:
         if task is None:
             continue
         made = await making.make(task)
+        known = await _commit(session, due, made)
         problems |= dict.fromkeys(filter(None, [made.problem]))
-        done += TurnReport(calls=made.calls, summarised=int(await _commit(session, due, made)))
+        done += TurnReport(calls=made.calls, summarised=int(known is not None))
     return replace(done, problem="; ".join(problems))
 
 
@@ -115,9 +118,9 @@ async def _load(session: Session) -> ContextChain | None:
     return await load_chain(session.memory, session.user_id, session.session_id)
 
 
-async def _current(session: Session) -> ContextChain | None:
+async def _current(session: Session, known: ContextChain | None) -> ContextChain | None:
     """Return the chain, caught up once nothing of it is due; None for an empty conversation."""
-    chain = await _load(session)
+    chain = known if known is not None else await _load(session)
     if chain is not None and (not chain.behind or next_fold(chain, session.memory.policy.summaries)):
         return chain
 
@@ -153,14 +156,14 @@ async def _task(session: Session, chain: ContextChain, due: Fold) -> SummaryTask
     )
 
 
-async def _commit(session: Session, due: Fold, made: Made) -> bool:
-    """Write a summary and the chain with it; return false if the chain has changed since."""
+async def _commit(session: Session, due: Fold, made: Made) -> ContextChain | None:
+    """Write a summary and the chain with it, and return the chain; None if the chain has changed since."""
 
-    async def step() -> tuple[bool, list[Change]]:
+    async def step() -> tuple[ContextChain | None, list[Change]]:
         chain = await _load(session)
         if chain is None or not due.is_of(chain):
             # forgotten meanwhile, or folded by somebody else
-            return False, []
+            return None, []
         # the summaries that it covers; none for a fold of messages
         ids = [entry.id for entry in due.parts if not entry.is_message]
         below = await session.memory.records(session.user_id, MemoryScope.DIALOG, ids) if ids else {}
@@ -179,7 +182,8 @@ async def _commit(session: Session, due: Fold, made: Made) -> bool:
             source_ids=tuple(dict.fromkeys((*known, *due.source_ids))),
             **await _stands_for(session, () if below else due.source_ids, below.values()),
         )
-        return True, [put(session.user_id, summary), put(session.user_id, applied(chain, due, summary))]
+        after = applied(chain, due, summary)
+        return after, [put(session.user_id, summary), put(session.user_id, after)]
 
     return await transact(session.memory.store, session.user_id, step)
 

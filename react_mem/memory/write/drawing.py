@@ -45,14 +45,14 @@ async def draw(claim: ClaimedTurns) -> TurnReport:
             # facts of left branches are no longer believed
             await session.branches.follow()
             claim = replace(claim, due=await claim.still_mine())
-        claim, messages = await _index(claim)
+        claim, messages, chain = await _index(claim)
         if not claim.due:
             # forgotten meanwhile, taken over, or part of a turn that has its answer by now
             return TurnReport()
         if not session.memory.policy.sums_up or (session.extractor is not None and says_nothing(messages)):
             await claim.finish()
-            return TurnReport()
-        return await _read(claim, messages)
+            return TurnReport(chain=chain)
+        return replace(await _read(claim, messages), chain=chain)
     except asyncio.CancelledError:
         # a newer turn takes over: it must not wait until the claim runs out
         await asyncio.shield(claim.release())
@@ -154,28 +154,28 @@ def _may_fork(turn: PendingTurn) -> bool:
     return turn.forked or (len(turn.source_ids) == 1 and not turn.chained)
 
 
-async def _index(claim: ClaimedTurns) -> tuple[ClaimedTurns, Sequence[Message]]:
-    """Embed messages and append them to the chain; return the turns still claimed, and their messages."""
+async def _index(claim: ClaimedTurns) -> tuple[ClaimedTurns, Sequence[Message], ContextChain | None]:
+    """Embed messages and append them to the chain; return the turns still claimed, their messages, and the chain."""
     session = claim.session
 
-    async def step() -> tuple[tuple[ClaimedTurns, Sequence[Message]], list[Change]]:
+    async def step() -> tuple[tuple[ClaimedTurns, Sequence[Message], ContextChain | None], list[Change]]:
         mine = await claim.still_mine()
-        messages, _, changes = await _indexed(session, mine)
+        messages, chain, _, changes = await _indexed(session, mine)
         if session.memory.policy.summaries.enabled:
             mine = [turn.model_copy(update={"chained": True}) for turn in mine]
             changes = [*changes, *(put(session.user_id, turn) for turn in mine)]
-        return (replace(claim, due=mine), messages), changes
+        return (replace(claim, due=mine), messages, chain), changes
 
     return await transact(session.memory.store, session.user_id, step)
 
 
 async def _indexed(
     session: Session, turns: Sequence[PendingTurn], facts: Sequence[str] = ()
-) -> tuple[Sequence[Message], dict[str, Fact | None], list[Change]]:
-    """Return the messages of turns and some facts, with the writes of messages and chain; one round trip."""
+) -> tuple[Sequence[Message], ContextChain | None, dict[str, Fact | None], list[Change]]:
+    """Return the messages of turns, the chain with them, and some facts, with the writes; one round trip."""
     ids = list(dict.fromkeys(source for turn in turns for source in turn.source_ids))
     if not ids:
-        return [], {}, []
+        return [], None, {}, []
     dialog, state, semantic = (
         scope_namespace(session.user_id, of) for of in (MemoryScope.DIALOG, MemoryScope.STATE, MemoryScope.SEMANTIC)
     )
@@ -192,9 +192,10 @@ async def _indexed(
     messages = [Message.from_value(item.value) for item in found[len(facts) :] if item is not None]
     changes = [put(session.user_id, message) for message in messages]
     if not session.memory.policy.summaries.enabled:
-        return messages, known, changes
+        return messages, None, known, changes
     before = None if held is None else ContextChain.from_value(held.value)
-    return messages, known, [*changes, *await join(session, turns, messages, before)]
+    chain, joined = await join(session, turns, messages, before)
+    return messages, chain, known, [*changes, *joined]
 
 
 async def draw_at_once(session: Session) -> TurnReport | None:
@@ -211,9 +212,9 @@ async def draw_at_once(session: Session) -> TurnReport | None:
         # a note has what the user said, most often all of it: what that will be kept as is looked up with the rest
         said = (one for turn in found.due for one in own_statements_in(turn.text))
         likely = list(dict.fromkeys(fact_id("user", one) for one in said))
-        messages, known, changes = await _indexed(session, found.due, likely)
+        messages, chain, known, changes = await _indexed(session, found.due, likely)
         report, kept = await kept_at_once(session, found.due, messages, known)
-        return replace(report, emptied=found.alone), [*changes, *kept]
+        return replace(report, emptied=found.alone, chain=chain), [*changes, *kept]
 
     try:
         return await transact(session.memory.store, session.user_id, step)

@@ -13,6 +13,7 @@ from react_mem.errors import ExtractionError, LegalHoldError, ModelUnavailable
 from react_mem.memory import telemetry
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import cause_of, scrub
+from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, FACT, MESSAGE, PENDING
 from react_mem.memory.model.namespaces import meta_namespace
@@ -37,6 +38,7 @@ class TurnReport:
         problem: Notice of a problem to the user; else empty.
         emptied: True if nothing of the conversation waits for the agent any more.
         unfinished: True if a conversation is to be continued at once: one run concludes only so much of it.
+        chain: The conversation's chain after one extraction, if known, which spares the fold a read.
     """
 
     stored: list[str] = field(default_factory=list)
@@ -47,6 +49,7 @@ class TurnReport:
     summarised: int = 0
     emptied: bool = False
     unfinished: bool = False
+    chain: ContextChain | None = field(default=None, compare=False, repr=False)
 
     def __add__(self, other: TurnReport) -> TurnReport:
         return TurnReport(

@@ -33,6 +33,7 @@ from react_mem.memory.merging.transcript import (
     to_records,
     vouched,
 )
+from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
@@ -290,10 +291,11 @@ class Turns(Session):
         if self.extractor is not None and self.memory.policy.extracts:
             await offer_unread(self)
         conversations = {self.session_id: self}
+        chains: dict[str, ContextChain | None] = {}
         at_once = self.extractor is None and self.memory.policy.extracts
         if at_once and (kept := await draw_at_once(self)) is not None:
             self._count(kept)
-            return kept + await self._sum_up()
+            return kept + await self._sum_up(kept.chain)
         for _ in range(_MAX_CALLS):
             claimed = await claim(self, worker)
             due = claimed.due
@@ -308,12 +310,13 @@ class Turns(Session):
                 report = await draw(ClaimedTurns(turns, due, worker))
                 measured.set(calls=report.calls, stored=len(report.stored), waiting=report.waiting)
             self._count(report)
+            chains[turns.session_id] = report.chain
             total += replace(report, emptied=claimed.alone and not report.waiting)
             # where the model fails now, it would with the next ones
             if report.waiting or not claimed.more:
                 break
         for turns in conversations.values():
-            total += await turns._sum_up()
+            total += await turns._sum_up(chains.get(turns.session_id))
         if ungranted is not None:
             raise ungranted
         return total
@@ -337,12 +340,12 @@ class Turns(Session):
         telemetry.count("extraction.changes", len(report.stored), change="stored")
         telemetry.count("extraction.changes", len(report.retired), change="retired")
 
-    async def _sum_up(self) -> TurnReport:
-        """Summarise the due parts of this conversation; a failed one stays due."""
+    async def _sum_up(self, known: ContextChain | None) -> TurnReport:
+        """Summarise the due parts of this conversation, by its chain if given; a failed one stays due."""
         if not self.memory.policy.summaries.enabled:
             return TurnReport()
         try:
-            return await fold(self)
+            return await fold(self, known)
         except Exception as error:
             log.warning("the conversation could not be summed up: %s", cause_of(error))
             telemetry.count("degradations", part="summary")
