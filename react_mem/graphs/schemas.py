@@ -1,4 +1,4 @@
-"""Schemas of a graph: the state that both managers share, and the fields that a caller adds; its compilation."""
+"""Schemas of a graph: the state of both managers, the fields of a caller, who calls, and the events of a stream."""
 
 from __future__ import annotations
 

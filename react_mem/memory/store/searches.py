@@ -1,4 +1,4 @@
-"""SQL of a search: all searches of a batch in one statement, each exact within its owner.
+"""SQL of searches and of listing: all searches of a batch in one statement, each exact within its owner.
 
 The stock store orders all tenants' vectors by the HNSW index, takes the first few dozen and then drops those of other
 tenants. Here the namespace comes first: its nearest items are found in the index of this process, or by the database if
