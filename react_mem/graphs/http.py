@@ -8,31 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import importlib.util
 import json
 import logging
 import math
 import os
-import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import Any
 from uuid import UUID, uuid5
 
-from fastapi import HTTPException, Request
 from langgraph.config import get_store
-from langgraph.store.base import BaseStore
 from langgraph_sdk import get_client
 from langgraph_sdk.errors import LangGraphError
-from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
-from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
-from starlette.websockets import WebSocketClose
 
-from react_mem import load_agent_config
 from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.agents.config import check_served_embeddings
 from react_mem.errors import (
@@ -50,184 +39,35 @@ from react_mem.errors import (
     ToolConfigError,
     WriteConflict,
 )
-from react_mem.graphs.auth.permissions import METRICS_PATH, METRICS_TOKEN_ENV, scraper
-from react_mem.graphs.chat_summary_route import DEFAULT_AGENT, MAX_BODY_BYTES, summarizer_for
-from react_mem.graphs.chat_summary_route import router as chat_summary
-from react_mem.graphs.memory_api.context_api import router as context
-from react_mem.graphs.memory_api.conversations_api import ending
-from react_mem.graphs.memory_api.conversations_api import router as conversations
-from react_mem.graphs.memory_api.forget_api import router as forget
-from react_mem.graphs.memory_api.holdings_api import router as holdings
-from react_mem.graphs.memory_api.memories_api import router as memories
-from react_mem.graphs.schemas import owner_of
 from react_mem.installation import of_extra
-from react_mem.integrations.memory_page.document import PATH
-from react_mem.integrations.memory_page.document import route as memory_page
-from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import Worker, refuse_unfit_store
-from react_mem.memory.telemetry import CONTENT_TYPE, exposition, start_counting
-from react_mem.memory.turns import cause_of, for_clients, scrub
-from react_mem.server_exposure import authenticates, is_development, is_loopback, refuse_exposed_server
-
-if TYPE_CHECKING:
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-
-    from react_mem import AgentConfig
-
-
-# `/memory/mcp`: the memory for clients of the Model Context Protocol, over streamable HTTP.
-
-MCP_PATH = "/memory/mcp"
-_NOT_INSTALLED = 'this server does not speak the Model Context Protocol: pip install "react-mem[mcp]"'
-
-log = logging.getLogger(__name__)
-
-
-class ClientsMemory:
-    """The route as an ASGI application; it serves while it is `running`."""
-
-    def __init__(self) -> None:
-        self._manager: StreamableHTTPSessionManager | None = None
-        self._agent: AgentConfig | None = None
-        self._missing = _NOT_INSTALLED
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Serve for the length of a context, if the protocol is installed and the default agent has a policy."""
-        if importlib.util.find_spec("mcp") is None:
-            yield
-            return
-        try:
-            self._agent = await asyncio.to_thread(load_agent_config, DEFAULT_AGENT)
-        except AgentConfigError as error:
-            log.warning("%s serves no memory, for want of the agent %r: %s", MCP_PATH, DEFAULT_AGENT, error)
-            self._missing = f"the agent {DEFAULT_AGENT!r} of this server is not valid; its log says why"
-            yield
-            return
-        manager = await asyncio.to_thread(_session_manager)
-        async with manager.run():
-            self._manager = manager
-            try:
-                yield
-            finally:
-                self._manager = None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope)
-        if request.method != "POST":
-            # neither streams of the server's own (GET) nor sessions to end (DELETE)
-            raise HTTPException(405, "this server takes requests by POST alone", {"Allow": "POST"})
-        owner = owner_of(request, None)
-        if owner is None:
-            raise HTTPException(404, "no user is named, so there is no memory of theirs: authenticate as a user")
-        store: BaseStore | None = getattr(request.app.state, "store", None)
-        if self._manager is None or self._agent is None:
-            raise HTTPException(503, self._missing)
-        if store is None:
-            raise HTTPException(503, "this server has no store")
-        # here, since not everybody has it
-        from react_mem.integrations.mcp_server.mcp_results import ClientUser, calling
-
-        memory = MemoryFacade(store, self._agent.memory)
-
-        async def opened() -> MemoryFacade:
-            return memory
-
-        with calling(ClientUser(owner, self._agent, opened, remote=True)):
-            await self._manager.handle_request(scope, receive, send)
-
-
-def _session_manager() -> StreamableHTTPSessionManager:
-    """Return the session manager of the protocol. Blocking: it imports, and builds the schemas of all tools."""
-    # here, since not everybody has it
-    from mcp.server.transport_security import TransportSecuritySettings
-
-    from react_mem.integrations.mcp_server.mcp_tools import memory_server
-
-    server = memory_server()
-    server.streamable_http_app(
-        stateless_http=True,
-        json_response=True,
-        max_request_body_size=MAX_BODY_BYTES,
-        # who may call, and by which name, is decided before all routes (`this_machine`, the authentication)
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-    )
-    return server.session_manager
-
-
-clients_memory = ClientsMemory()
-
-route = Route(MCP_PATH, clients_memory)
-
-
-# Guard of a server that authenticates nobody because only its developer reaches it: requests of this machine alone.
-
-_WRONG_NAME = (
-    "this server authenticates nobody, and answers only to the names of this machine: call it as localhost or "
-    "127.0.0.1, or configure authentication (docs/security.md)"
-)
-_FOREIGN_PAGE = (
-    "this server authenticates nobody, and takes nothing from pages of other machines: name the page's origin in "
-    "http.cors.allow_origins of its langgraph.json, or configure authentication (docs/security.md)"
-)
-
-_STUDIO = r"https://([a-z]+\.)?smith\.langchain\.com"
-"""Origins of LangGraph Studio, which `langgraph dev` opens."""
-
-
-class OnlyThisMachine:
-    """Refuses requests that reach a server under another name than this machine's own, or come from a foreign page.
-
-    Pages of this machine may call it, and those that `http.cors` of langgraph.json lists: Studio where it lists none.
-    """
-
-    def __init__(self, app: ASGIApp, environ: Mapping[str, str] = os.environ) -> None:
-        self._app = app
-        cors = json.loads(environ.get("CORS_CONFIG") or "null") or (
-            json.loads(environ.get("LANGGRAPH_HTTP") or "{}").get("cors") or {}
-        )
-        # `*`, which is also the server's default, lets every page read; it is nobody's wish that every page writes
-        listed = [re.escape(origin) for origin in cors.get("allow_origins") or () if origin != "*"]
-        listed += filter(None, [cors.get("allow_origin_regex")])
-        self._welcome = re.compile("|".join(f"(?:{one})" for one in listed or [_STUDIO]))
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or refuse it with 403."""
-        # the server's own calls to itself name no host that anybody could choose
-        own = scope["type"] == "lifespan" or scope.get("root_path", "").startswith("/noauth")
-        refusal = "" if own else self._refusal(scope)
-        if not refusal:
-            await self._app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await WebSocketClose(1008, "Forbidden")(scope, receive, send)
-        else:
-            await JSONResponse({"detail": refusal}, status_code=403)(scope, receive, send)
-
-    def _refusal(self, scope: Scope) -> str:
-        headers = Headers(scope=scope)
-        if not _is_ours(f"//{headers.get('host', '')}"):
-            return _WRONG_NAME
-        if origin := headers.get("origin"):
-            return "" if _is_ours(origin) or self._welcome.fullmatch(origin) else _FOREIGN_PAGE
-        # a link that somebody follows is their own wish, and changes nothing
-        followed = scope.get("method") == "GET" and headers.get("sec-fetch-dest") == "document"
-        return _FOREIGN_PAGE if headers.get("sec-fetch-site") == "cross-site" and not followed else ""
-
-
-def _is_ours(address: str) -> bool:
-    try:
-        return is_loopback(urlsplit(address).hostname or "")
-    except ValueError:
-        return False
-
+from react_mem.server_exposure import authenticates, is_development, refuse_exposed_server
 
 with of_extra("server"):
     from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import JSONResponse
 
+from react_mem.graphs.auth.permissions import METRICS_PATH, METRICS_TOKEN_ENV, scraper
+from react_mem.graphs.chat_summary_route import DEFAULT_AGENT, summarizer_for
+from react_mem.graphs.chat_summary_route import router as chat_summary
+from react_mem.graphs.mcp_route import clients_memory
+from react_mem.graphs.mcp_route import route as mcp_route
+from react_mem.graphs.memory_api.context_api import router as context
+from react_mem.graphs.memory_api.conversations_api import ending
+from react_mem.graphs.memory_api.conversations_api import router as conversations
+from react_mem.graphs.memory_api.forget_api import router as forget
+from react_mem.graphs.memory_api.holdings_api import router as holdings
+from react_mem.graphs.memory_api.memories_api import router as memories
+from react_mem.graphs.this_machine import OnlyThisMachine
+from react_mem.integrations.memory_page.document import PATH
+from react_mem.integrations.memory_page.document import route as memory_page
+from react_mem.memory.runtime import Worker, refuse_unfit_store
+from react_mem.memory.telemetry import CONTENT_TYPE, exposition, start_counting
+from react_mem.memory.turns import cause_of, for_clients, scrub
 
 # A look at the default assistants: what one has that the deployment did not give it is in everybody's runs.
+
+log = logging.getLogger(__name__)
 
 
 async def warn_of_changed_assistants(environ: Mapping[str, str] = os.environ) -> None:
@@ -358,7 +198,7 @@ if is_development() and not authenticates():
 # Not `include_router`: its route has no `app`, to which the server adds the authentication.
 for mounted in (forget, memories, context, conversations, holdings, ending, chat_summary, router):
     app.router.routes.extend(mounted.routes)
-app.router.routes.extend([route, memory_page])
+app.router.routes.extend([mcp_route, memory_page])
 
 
 _REFUSED = {MemoryChanged: 412, MemoryFull: 413, LegalHoldError: 423, NotThere: 404}

@@ -16,7 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from react_mem.graphs.chat_summary_route import MAX_BODY_BYTES
-from react_mem.graphs.http import MCP_PATH as PATH
+from react_mem.graphs.mcp_route import PATH
 from tests.support.dev_server import DevServer
 from tests.support.people import token_of
 

@@ -18,7 +18,7 @@ from langgraph_cli.config import validate_config
 
 from react_mem.agents.config import AgentConfig, load_agent_config_file
 from react_mem.agents.terminal.arguments import command_line
-from react_mem.graphs.http import MCP_PATH as PATH
+from react_mem.graphs.mcp_route import PATH
 from tests.support.documents import BLOCKS, PAGES, ROOT, Block, blocks, name_of, prose_of
 from tests.support.labels import NOTHING
 from tests.support.openai_server import Match, OpenAIServer, Reply

@@ -17,8 +17,7 @@ from starlette.authentication import SimpleUser
 from starlette.routing import Route
 
 from react_mem.agents.cli import main
-from react_mem.graphs.http import MCP_PATH as PATH
-from react_mem.graphs.http import ClientsMemory
+from react_mem.graphs.mcp_route import PATH, ClientsMemory
 from react_mem.installation import pip_install
 from tests.support.routes import NOBODY
 

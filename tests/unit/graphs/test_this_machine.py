@@ -9,7 +9,7 @@ import httpx
 import pytest
 from starlette.responses import PlainTextResponse
 
-from react_mem.graphs.http import OnlyThisMachine
+from react_mem.graphs.this_machine import OnlyThisMachine
 
 STUDIO, CHAT = "https://smith.langchain.com", "https://chat.example"
 
