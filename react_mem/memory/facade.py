@@ -18,6 +18,7 @@ from react_mem.memory import telemetry
 from react_mem.memory.index.recall import Recall
 from react_mem.memory.llm.causes import cause_of, checked
 from react_mem.memory.merging.facts import with_doubts
+from react_mem.memory.merging.forks import branch_key, tip_of
 from react_mem.memory.model.interface import (
     MemoryQuery,
     MemoryResultItem,
@@ -58,7 +59,6 @@ from react_mem.memory.store.attachments import bytes_of, read_attachment
 from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE, everything
 from react_mem.memory.store.searches import latest_first, revision_of
-from react_mem.memory.write.forks import branch_key, tip_of
 
 log = logging.getLogger(__name__)
 

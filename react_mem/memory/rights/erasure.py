@@ -15,6 +15,7 @@ from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory.graph.links import fall
 from react_mem.memory.merging.concept_store import concepts_without
+from react_mem.memory.merging.forks import forgotten_branches, part_of
 from react_mem.memory.merging.reconcile import says_again
 from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import named_session
@@ -36,7 +37,6 @@ from react_mem.memory.store.checkpointer import thread_marks, threads_of
 from react_mem.memory.store.left_traces import Traces
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import forgotten_work
-from react_mem.memory.write.forks import forgotten_branches, part_of
 
 _Result = TypeVar("_Result")
 

@@ -10,6 +10,7 @@ from typing import Any
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.merging.forks import part_of
 from react_mem.memory.merging.skill_life import sources_of
 from react_mem.memory.model import views
 from react_mem.memory.model.interface import MemoryScope
@@ -27,7 +28,6 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.room import usage_of
 from react_mem.memory.store.searches import ConversationPlace
 from react_mem.memory.store.stored_text import storable
-from react_mem.memory.write.forks import part_of
 
 _NODE_CHARS = 600  # characters of a memory in the graph, as many as fit beside a drawing
 _ABOUT_CHARS = 300

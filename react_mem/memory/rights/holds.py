@@ -15,6 +15,7 @@ from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.errors import LegalHoldError
 from react_mem.memory.llm.causes import checked_calls
+from react_mem.memory.merging.forks import part_of
 from react_mem.memory.merging.transcript import forget_speakers
 from react_mem.memory.model.kinds import CONCEPT, PROFILE, kind_of
 from react_mem.memory.model.namespaces import META, Namespace, meta_namespace
@@ -29,7 +30,6 @@ from react_mem.memory.store.capabilities import WHOLE, users_with
 from react_mem.memory.store.checkpointer import forget_threads
 from react_mem.memory.store.room import forget_count
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.write.forks import part_of
 
 # Base of the parts of the facade, and the caches that a forgetting drops.
 

@@ -16,6 +16,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory import telemetry
+from react_mem.memory.merging.forks import part_of, without_marks
 from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import (
@@ -50,7 +51,6 @@ from react_mem.memory.store.capabilities import WHOLE, everything, set_aside
 from react_mem.memory.store.checkpointer import thread_marks
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import forgotten_work
-from react_mem.memory.write.forks import part_of, without_marks
 
 # Retention rules: the records beyond the ages and maxima of the agents' policies, and all that depends on them.
 

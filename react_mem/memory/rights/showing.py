@@ -19,6 +19,7 @@ from react_mem.memory.index.recall import is_over
 from react_mem.memory.language.folding import name_key
 from react_mem.memory.language.line_breaks import quotes
 from react_mem.memory.merging.facts import doubts_of, others_of
+from react_mem.memory.merging.forks import part_of
 from react_mem.memory.model import views
 from react_mem.memory.model.identity import OUTSIDE
 from react_mem.memory.model.interface import MemoryScope
@@ -30,7 +31,6 @@ from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.searches import Listed, ListPlace, Wanted, listed, revision_of
 from react_mem.memory.store.stored_text import storable
-from react_mem.memory.write.forks import part_of
 
 # Cursors of lists: where a page ends, as an opaque text that a client sends back.
 

@@ -13,6 +13,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.links import FOUNDS, Direction, reader
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.standing import states_preference
+from react_mem.memory.merging.forks import regrown
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CHAIN, EPISODE, FACT, MESSAGE, SUMMARY
@@ -24,7 +25,6 @@ from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import Fold, Source, applied, next_fold, without
 from react_mem.memory.summaries.summarise import Made, SummaryTask
-from react_mem.memory.write.forks import regrown
 from react_mem.memory.write.session import Session, TurnReport
 
 MAX_FOLDS = 20

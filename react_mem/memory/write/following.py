@@ -17,6 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.memory.graph.links import fall
+from react_mem.memory.merging import forks as branch
 from react_mem.memory.merging.facts import fact_changes
 from react_mem.memory.merging.transcript import is_said, message_record_id, record_named
 from react_mem.memory.model.concepts import ContextChain
@@ -38,7 +39,6 @@ from react_mem.memory.scopes.profile import merged_field, split_fields, values_o
 from react_mem.memory.store.capabilities import WHOLE, everything, set_aside
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import MASTER
-from react_mem.memory.write import forks as branch
 
 log = logging.getLogger(__name__)
 

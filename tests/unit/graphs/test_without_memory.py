@@ -12,9 +12,9 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.merging.forks import root_of
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.write.forks import root_of
 from react_mem.tools.memory_tools import retrieve_facts, store_fact
 from tests.contract.conftest import INLINE, Build, Graph, build_manager, memory_store
 from tests.contract.test_loop import ANN, ask, thread

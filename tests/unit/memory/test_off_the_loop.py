@@ -12,11 +12,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.merging import forks as tree
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.rights import erasure, forgetting, portability, receipts
 from react_mem.memory.write import following
-from react_mem.memory.write import forks as tree
 from react_mem.memory.write.turns import Turns
 
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from react_mem.memory.merging import forks as beliefs
 from react_mem.memory.merging.reconcile import doubted, reconcile
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, fact_id
-from react_mem.memory.write import forks as beliefs
 from tests.support.saying import said_on
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

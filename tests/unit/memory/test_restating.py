@@ -14,6 +14,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.integrations import ImportOwners
 from react_mem.integrations.importers.importer import import_from
 from react_mem.memory import MemoryFacade
+from react_mem.memory.merging import forks as beliefs
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE
@@ -21,7 +22,6 @@ from react_mem.memory.model.operations import Extractor, Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Message, fact_id, now
 from react_mem.memory.rights.erasure import erasing
-from react_mem.memory.write import forks as beliefs
 from react_mem.memory.write.remembering import remember
 from react_mem.memory.write.turns import Turns
 from tests.support.importing import Told

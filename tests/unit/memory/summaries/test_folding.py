@@ -87,7 +87,7 @@ async def test_a_branch_of_a_conversation_takes_the_place_of_the_one_that_was_le
 
 async def test_a_long_backlog_is_summed_up_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("react_mem.memory.write.chain.MAX_FOLDS", 4)
-    monkeypatch.setattr("react_mem.memory.write.forks.MAX_WAITING", 20)
+    monkeypatch.setattr("react_mem.memory.merging.forks.MAX_WAITING", 20)
     store = InMemoryStore()
     before = Conversation(store, summaries={"enabled": False})
     for text in facts(25):
