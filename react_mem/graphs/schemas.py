@@ -38,7 +38,7 @@ from typing_extensions import TypedDict, Unpack, is_typeddict
 
 from react_mem.agents.resolve import CompileOptions, ResolvedAgent
 from react_mem.errors import StateSchemaError
-from react_mem.graphs.memory_cards import Cards
+from react_mem.graphs.cards.memory_cards import Cards
 from react_mem.memory.context import Assembled, derived_id, is_users
 from react_mem.memory.runtime import OwnerId, development_user, named, unfit
 

@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.graphs.memory_cards import MOST_CARDS, MOST_MEMORIES, latest_cards, recalled_memories
+from react_mem.graphs.cards.memory_cards import MOST_CARDS, MOST_MEMORIES, latest_cards, recalled_memories
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy

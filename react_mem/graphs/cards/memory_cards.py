@@ -1,4 +1,8 @@
-"""TODO: say what this is."""
+"""Cards beside an answer in a chat: the memories in its prompt, and the memories stored from the turn.
+
+They are `ui` messages of LangGraph, which `cards.tsx` draws. Their content is data, cut to a length that a chat can
+show; the chat's component shows it as text. A card that cannot be made is left out, and costs the turn nothing.
+"""
 
 from __future__ import annotations
 
