@@ -23,7 +23,7 @@ from langgraph.types import StreamWriter
 
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import ResolvedAgent
-from react_mem.graphs import schemas as events
+from react_mem.graphs import events
 from react_mem.graphs.cards.memory_cards import TurnCards, recalled_memories
 from react_mem.graphs.reason import Reason, is_empty, require_input
 from react_mem.graphs.schemas import current_turn

@@ -49,7 +49,7 @@ from pydantic import ValidationError
 from react_mem.agents.models import ModelFailure, explain_model_error
 from react_mem.agents.resolve import NamedModel, ResolvedAgent
 from react_mem.errors import ModelCallError
-from react_mem.graphs import schemas as events
+from react_mem.graphs import events
 from react_mem.graphs.schemas import current_turn
 from react_mem.memory import telemetry
 from react_mem.memory.context import NOTICE

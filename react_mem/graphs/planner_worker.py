@@ -22,7 +22,7 @@ from react_mem.agents.config import load_agent_config
 from react_mem.agents.context import AgentContext
 from react_mem.agents.context_preview import offered_context
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
-from react_mem.graphs import schemas as events
+from react_mem.graphs import events
 from react_mem.graphs.hooks import asked_aside, with_memory
 from react_mem.graphs.reason import require_input
 from react_mem.graphs.schemas import AgentInput, AgentOutput, AgentState

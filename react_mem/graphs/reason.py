@@ -26,7 +26,7 @@ from react_mem.agents.context import AgentContext
 from react_mem.agents.models import name_of
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.errors import InvalidInputError, ToolConfigError
-from react_mem.graphs import schemas as events
+from react_mem.graphs import events
 from react_mem.graphs.model_call import Bind, ModelCall, StructuredOutput
 from react_mem.graphs.schemas import AgentState, current_turn, model_calls, pending_tool_calls
 from react_mem.graphs.switching import from_ahead, measured, messages_in

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from typing import Annotated, Any, Literal, NotRequired, Required, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, Required, get_args, get_origin, get_type_hints
 
 from fastapi import HTTPException, Query, Request
 from langchain.agents import AgentState as LangChainState
@@ -30,7 +30,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolCallTransformer
-from langgraph.types import Checkpointer, StreamWriter
+from langgraph.types import Checkpointer
 from langgraph_sdk import Auth
 from pydantic import BaseModel
 from starlette.authentication import UnauthenticatedUser
@@ -39,7 +39,7 @@ from typing_extensions import TypedDict, Unpack, is_typeddict
 from react_mem.agents.resolve import CompileOptions, ResolvedAgent
 from react_mem.errors import StateSchemaError
 from react_mem.graphs.cards.memory_cards import Cards
-from react_mem.memory.context import Assembled, derived_id, is_users
+from react_mem.memory.context import derived_id, is_users
 from react_mem.memory.runtime import OwnerId, development_user, named, unfit
 
 # The state both managers share: same input, same output; what a manager needs for itself stays private.
@@ -401,32 +401,3 @@ def owner_of(request: Request, said: str | None) -> str | None:
             raise HTTPException(422, f"`user_id` cannot own memories: {why}")
         return name or development_user() or None
     return identity_of(request)
-
-
-# Custom stream: the steps of an agent, for a terminal or a page to show.
-
-
-def tell(writer: StreamWriter, event: str, /, **fields: Any) -> None:
-    """Report an event."""
-    writer({"type": event, **fields})
-
-
-def action(writer: StreamWriter, call: dict[str, Any]) -> None:
-    """Report a tool call."""
-    tell(writer, "action", id=call["id"], name=call["name"], args=call["args"])
-
-
-def context(writer: StreamWriter, assembled: Assembled, window: int) -> None:
-    """Report the sections of the prompt with their tokens, their budgets and the items that did not fit."""
-    dropped = {section: number for section, number in assembled.dropped.items() if number}
-    numbers = {"tokens": assembled.tokens, "budget": assembled.budget, "dropped": dropped}
-    # plain strings: what a stream carries is JSON
-    named = {name: {str(section): number for section, number in of.items()} for name, of in numbers.items()}
-    tell(writer, "context", **named, window=window, cut=assembled.cut)
-
-
-def task(
-    writer: StreamWriter, status: Literal["ok", "degraded"], message: str, *, graph: Mapping[str, Any] | None = None
-) -> None:
-    """Report the progress of the turn's task, or that it has no plan."""
-    tell(writer, "task", status=status, message=message, **(graph or {"goal": "", "steps": []}))

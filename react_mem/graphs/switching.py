@@ -21,7 +21,7 @@ from langgraph.types import Command, StreamWriter
 
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.errors import ToolConfigError
-from react_mem.graphs import schemas as events
+from react_mem.graphs import events
 from react_mem.graphs.model_call import timed
 from react_mem.graphs.schemas import AgentState, current_turn, model_calls
 from react_mem.memory import telemetry
