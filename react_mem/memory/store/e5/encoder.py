@@ -1,4 +1,4 @@
-"""TODO: say what this is."""
+"""multilingual-e5-small in ONNX Runtime: packed weights, tokenizer, encoder and the choice of the engine."""
 
 from __future__ import annotations
 
