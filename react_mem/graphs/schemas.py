@@ -1,4 +1,4 @@
-"""Schemas of a graph: the state of both managers, the fields of a caller, who calls, and the events of a stream."""
+"""Schemas of a graph: the state of both managers, the fields of a caller, and who calls."""
 
 from __future__ import annotations
 
