@@ -8,7 +8,7 @@ from typing import Any
 
 from react_mem.memory.graph.links import capped
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS, normalise
-from react_mem.memory.merging.episodes import episode_text, merged, same_episode
+from react_mem.memory.merging.facts import episode_text, merged, same_episode
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import EPISODE
 from react_mem.memory.model.operations import Change, put

@@ -10,7 +10,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.context.found_memory import FoundMemory
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.episodes import hold_episode, same_episode
+from react_mem.memory.merging.facts import hold_episode, same_episode
 from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
 from react_mem.memory.model.policy import MemoryPolicy

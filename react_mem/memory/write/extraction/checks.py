@@ -18,7 +18,7 @@ from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import asks_to_forget, ends_of, sentences
 from react_mem.memory.llm.answers import Answer
-from react_mem.memory.merging.episodes import hold_episode
+from react_mem.memory.merging.facts import hold_episode
 from react_mem.memory.model.operations import EpisodeDraft, Extraction, ProfileChange, TranscriptMessage, Unread
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
