@@ -47,7 +47,7 @@ OTHER_COMMANDS = {
         ("import", "e2e", "import_cli"),
         ("hold", "e2e", "hold_cli"),
         ("retention", "e2e", "hold_cli"),
-        ("keys", "integration/storage", "key_rotation"),
+        ("keys", "integration/storage", "keys"),
         ("audit", "integration/storage", "audit_log"),
         ("receipt", "integration/storage", "proof"),
     )

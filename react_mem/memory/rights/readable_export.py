@@ -28,8 +28,8 @@ _TIMES = {
 """Labels of the times shown with a record."""
 
 
-class _Shown(NamedTuple):
-    """What an export shows of a record: who said it or the field of the profile, the text, whether it is over, more."""
+class _Line(NamedTuple):
+    """Line of a record: who said it or the field of the profile, the text, whether it is over, and more."""
 
     label: str
     text: str
@@ -59,15 +59,15 @@ def _text(record: Mapping[str, Any]) -> str:
     return title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
 
 
-def _shown(record: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[_Shown]:
+def _shown(record: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[_Line]:
     """Yield the lines of a record: of a profile one for each value, else one."""
     if not PROFILE.matches(record):
         past = FACT.matches(record) and record.get("current") is False
-        yield _Shown(str(record.get("role") or ""), _text(record), past, _told(record, texts))
+        yield _Line(str(record.get("role") or ""), _text(record), past, _told(record, texts))
         return
     for name, held in record.get("fields", {}).items():
         for place, one in enumerate([held, *reversed(held.get("previous", ()))]):
-            yield _Shown(name, str(one.get("value", "")), place > 0, _told({"origin": "user", **one}, texts))
+            yield _Line(name, str(one.get("value", "")), place > 0, _told({"origin": "user", **one}, texts))
 
 
 def _told(record: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
@@ -142,7 +142,7 @@ def readable_export(lines: Iterable[str]) -> str:
     return "".join([*parts, "</body>\n</html>"])
 
 
-def _line_of_page(shown: _Shown) -> str:
+def _line_of_page(shown: _Line) -> str:
     label = f"<b>{_html(shown.label)}:</b> " if shown.label else ""
     told = f"<br><small>{_html(' · '.join(shown.told))}</small>" if shown.told else ""
     return f'{label}<span dir="auto"{" class=past" if shown.past else ""}>{_html(shown.text)}</span>{told}'
