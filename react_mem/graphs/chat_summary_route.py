@@ -39,7 +39,7 @@ from react_mem.errors import (
     ToolConfigError,
     UnknownAgent,
 )
-from react_mem.graphs.schemas import owner_of
+from react_mem.graphs.callers import owner_of
 from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryRequest, OwnerId
 from react_mem.memory.turns import cause_of, for_clients, identify, trace_of

@@ -20,8 +20,8 @@ from starlette.types import Receive, Scope, Send
 
 from react_mem import load_agent_config
 from react_mem.errors import AgentConfigError
+from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary_route import DEFAULT_AGENT, MAX_BODY_BYTES
-from react_mem.graphs.schemas import owner_of
 from react_mem.memory import MemoryFacade
 
 if TYPE_CHECKING:

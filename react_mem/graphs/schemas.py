@@ -1,4 +1,4 @@
-"""Schemas of a graph: the state of both managers, the fields of a caller, and who calls."""
+"""Schemas of a graph: the state that both managers share, and the fields that a caller adds; its compilation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Annotated, Any, NotRequired, Required, get_args, get_origin, get_type_hints
 
-from fastapi import HTTPException, Query, Request
 from langchain.agents import AgentState as LangChainState
 from langchain.agents.middleware.types import OmitFromSchema
 from langchain.agents.structured_output import AutoStrategy, ProviderStrategy, ToolStrategy
@@ -31,16 +30,13 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolCallTransformer
 from langgraph.types import Checkpointer
-from langgraph_sdk import Auth
 from pydantic import BaseModel
-from starlette.authentication import UnauthenticatedUser
 from typing_extensions import TypedDict, Unpack, is_typeddict
 
 from react_mem.agents.resolve import CompileOptions, ResolvedAgent
 from react_mem.errors import StateSchemaError
 from react_mem.graphs.cards.memory_cards import Cards
 from react_mem.memory.context import derived_id, is_users
-from react_mem.memory.runtime import OwnerId, development_user, named, unfit
 
 # The state both managers share: same input, same output; what a manager needs for itself stays private.
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
@@ -342,62 +338,3 @@ def compile_graph(
     compiled.nodes[START].mapper = as_input
     compiled.stream_channels = list(schemas.state.__annotations__)
     return compiled
-
-
-# Callers of our routes, as the server has authenticated them.
-
-_OWNER = "user_id"
-
-
-async def names_user(
-    user_id: Annotated[
-        OwnerId | None,
-        Query(
-            max_length=512,
-            description="Whose memory it is. Ignored where the server authenticates users: then it is theirs.",
-        ),
-    ] = None,
-) -> None:
-    """Dependency of a route: declare the query parameter `user_id`, which `owner_of` reads."""
-
-
-def identity_of(request: Request) -> str | None:
-    """Return the identity of the authenticated user, guests with an identity included; None if nobody is authenticated.
-
-    401 for an admitted caller without an identity, or with one that cannot own memories: nothing replaces it.
-    """
-    user: Any = request.scope.get("user")
-    if user is None:
-        return None
-    if isinstance(user, Auth.types.StudioUser) or getattr(user, "kind", None) == "StudioUser":
-        raise HTTPException(401, "who comes in as LangSmith's Studio owns no memories: authenticate as a user")
-    identity = str(user.identity or "")
-    if why := unfit(identity):
-        raise HTTPException(401, f"the authenticated identity cannot own memories: {why}")
-    return identity
-
-
-def may_name_user(request: Request) -> bool:
-    """Return true if a request may name the owner itself: only where the server authenticates nobody.
-
-    A request without a user was not checked at all, even if the server authenticates its users: it does not with
-    `enable_custom_route_auth` off.
-    """
-    return isinstance(request.scope.get("user"), UnauthenticatedUser)
-
-
-def owner_of(request: Request, said: str | None) -> str | None:
-    """Return the owner of the memory that a request is about; None for nobody.
-
-    `said` is the user that its body names; like the query's, it counts only where the server authenticates nobody. A
-    user that cannot own memories is refused: 401 if authenticated, 422 if named.
-    """
-    if may_name_user(request):
-        names = {name for one in (*request.query_params.getlist(_OWNER), said) if (name := named(one))}
-        if len(names) > 1:
-            raise HTTPException(422, "`user_id` names several users: name one, in the query")
-        name = next(iter(names), "")
-        if name and (why := unfit(name)):
-            raise HTTPException(422, f"`user_id` cannot own memories: {why}")
-        return name or development_user() or None
-    return identity_of(request)

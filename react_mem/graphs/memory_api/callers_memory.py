@@ -18,8 +18,8 @@ from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
 from react_mem.graphs.auth.permissions import ADMINISTRATOR
+from react_mem.graphs.callers import names_user, owner_of
 from react_mem.graphs.chat_summary_route import BoundedRoute, ErrorAnswer
-from react_mem.graphs.schemas import names_user, owner_of
 from react_mem.memory import MemoryFacade
 
 # ETags of conditional requests, as RFC 9110 (8.8.3, 13.1) has them.

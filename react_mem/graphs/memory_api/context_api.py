@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from react_mem.agents.config import load_agent_config
 from react_mem.agents.context_preview import REMEMBERING, ContextPreview, preview_context, shown_message
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
+from react_mem.graphs.callers import may_name_user
 from react_mem.graphs.chat_summary_route import loaded_for
 from react_mem.graphs.memory_api.callers_memory import (
     USER_ID,
@@ -29,7 +30,6 @@ from react_mem.graphs.memory_api.callers_memory import (
 )
 from react_mem.graphs.memory_api.conversations_api import ThreadId
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
-from react_mem.graphs.schemas import may_name_user
 from react_mem.memory import MemoryFacade, MemoryItem, MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.context import Section, whole_text
 from react_mem.memory.records import kind_named

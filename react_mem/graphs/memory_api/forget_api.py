@@ -19,6 +19,7 @@ from langgraph_sdk.schema import RunStatus, Thread
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from react_mem.graphs.auth.permissions import OWNER
+from react_mem.graphs.callers import may_name_user
 from react_mem.graphs.memory_api.callers_memory import (
     USER_ID,
     AlsoTaken,
@@ -28,7 +29,6 @@ from react_mem.graphs.memory_api.callers_memory import (
     memory_router,
     problems,
 )
-from react_mem.graphs.schemas import may_name_user
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt
 from react_mem.memory.runtime import OwnerId, SignedReceipt
