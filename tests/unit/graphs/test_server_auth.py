@@ -121,6 +121,7 @@ async def test_tokens_of_a_provider_are_checked_by_its_keys() -> None:
     provider.publish("e", EC_KEY)
     provider.publish("enc", EC_KEY, use="enc")
     provider.keys.append({"kty": "oct", "kid": "shared", "k": "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA"})
+    provider.keys += [None, "a key", {"kty": "RSA", "kid": "odd", "n": 7, "e": 7}, {"kty": "new"}]  # type: ignore[list-item]
     tokens = provider.tokens()
     assert (await tokens.claims(signed(RSA_KEY, "r", "RS256")))["sub"] == "ann"
     assert (await tokens.claims(signed(EC_KEY, "e", "ES256")))["sub"] == "ann"
