@@ -1,4 +1,13 @@
-"""TODO: say what this is."""
+"""Skills as `SKILL.md` files: writing ours, and reading the files of others.
+
+They are in the format of Agent Skills, which allows own keys in `metadata` alone: these hold the procedure. The body
+repeats it in the form in which Acontext writes lessons, so that its readers find the usual:
+
+    ## Title
+    - When to Apply: ...
+    - Steps:
+      1. tool: action
+"""
 
 from __future__ import annotations
 

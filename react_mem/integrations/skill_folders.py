@@ -1,4 +1,4 @@
-"""TODO: say what this is."""
+"""Skills in folders of `SKILL.md` files, the format of Agent Skills, which Claude Code, Deep Agents and others read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO: say what this is."""
+"""Concepts in the store: their changes by facts and by verdicts of entity resolution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""TODO: say what this is."""
+"""Tree of a conversation: its current path, the branches left behind, and the facts believed on the path.
+
+Each message knows its predecessor. Messages off the path to the latest one, and facts that only they support, are not
+believed. Messages removed from the thread stay on the path: trimming retracts nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""TODO: say what this is."""
+"""Named entities of a fact: its subject, and the proper names in the user's own words.
+
+Names are recognised by their capitals; in scripts without capitals only the subject is one. A missed name costs a link
+between facts, never a fact.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO: say what this is."""
+"""Distillation: from the turns for one kind of task to checked drafts of skills, with or without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO: say what this is."""
+"""Traces of turns, the procedures that they have in common, and drafts of skills with these turns as evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO: say what this is."""
+"""Learning: outcomes of turns are logged, and an agent's experience with a user becomes skills of that user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO: say what this is."""
+"""Planning: the question to the small model for the steps of a request, the check of its answer, and its proofs."""
 
 from __future__ import annotations
 

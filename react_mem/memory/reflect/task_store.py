@@ -1,4 +1,7 @@
-"""TODO: say what this is."""
+"""Storage of tasks in the state scope, so that an interrupted one can be resumed in another conversation.
+
+A task is forgotten with the message that set it, and a step with the message that introduced it.
+"""
 
 from __future__ import annotations
 

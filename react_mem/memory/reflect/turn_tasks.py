@@ -1,4 +1,4 @@
-"""TODO: say what this is."""
+"""Task of a turn: planned before the answer, advanced by tool calls, stored; a failed plan never fails the turn."""
 
 from __future__ import annotations
 

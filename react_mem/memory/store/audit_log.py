@@ -1,4 +1,8 @@
-"""TODO: say what this is."""
+"""The audit log of a database: actor, action, time and number of records in a hash chain, without any content.
+
+Each process buffers its entries and writes them in the background every second: no caller waits. Entries beyond the
+buffer, when the database is away for long, are only counted, and an entry of its own holds that count.
+"""
 
 from __future__ import annotations
 

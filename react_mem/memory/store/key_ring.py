@@ -1,4 +1,7 @@
-"""TODO: say what this is."""
+"""The key ring: data keys of owners, made on first use, stored wrapped, and cached in the process.
+
+Reading a key raises EncryptionKeyError if the master key did not wrap it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""TODO: say what this is."""
+"""The master key, which wraps the data keys of owners and comes from outside the database.
+
+It is 32 bytes in a variable or a file, or lies in a key service (KMS). During a rotation the former master
+keys are set too, and only unwrap.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""TODO: say what this is."""
+"""Online encryption of existing rows: plain rows, and rows sealed with a former data key.
+
+It works owner by owner in small transactions, each of which blocks that owner's writers for some 30 ms. It can
+be stopped and started again, since each row names the key that sealed it. Ids and times stay, so no reader
+notices.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""TODO: say what this is."""
+"""Codec of a store's rows: the one place that knows whether rows are stored plain or sealed.
+
+A database that has just been given a key has sealed and plain rows: an item is looked up by both of its keys, and a
+write replaces its plain row.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""TODO: say what this is."""
+"""Sealed rows: of the index (words and vector, sealed separately), and of items (a value with a readable skeleton).
+
+A vector that could not be computed yet is added later without sealing the words again. Opening a value that
+was changed, moved, or sealed with an unknown key raises SealError.
+"""
 
 from __future__ import annotations
 

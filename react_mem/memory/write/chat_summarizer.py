@@ -1,4 +1,8 @@
-"""TODO: say what this is."""
+"""Chat summaries: one model call each, and nothing is remembered.
+
+The caller keeps the state, as `previous_summary`. The customer comes from the profile or the deployment's lookup (see
+`memory.write.customers`), never from the model.
+"""
 
 from __future__ import annotations
 

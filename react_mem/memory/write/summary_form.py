@@ -1,4 +1,4 @@
-"""TODO: say what this is."""
+"""Request and response of a chat summary, over HTTP and as a graph."""
 
 from __future__ import annotations
 
