@@ -319,6 +319,13 @@ class TestSection62AfterANode:
         [other] = await memory.list_records("other")
         assert "meta" not in other.payload
 
+    async def test_no_conversation_is_not_one_that_can_be_deleted(self, memory: MemoryFacade) -> None:
+        await memory.semantic.add_documents([{"text": "Green tea"}], user_id=USER_ID)
+        for session_id in ("", " ", None):
+            with pytest.raises(ValueError, match=r"session_id (must name a conversation|is a NoneType; give str)"):
+                await memory.delete_session(USER_ID, session_id)  # type: ignore[arg-type]
+        assert len(await memory.list_records(USER_ID)) == 1
+
     async def test_what_stays_of_a_fact_has_no_note_of_what_is_forgotten(self, memory: MemoryFacade) -> None:
         fact = {"text": "I live in Hue and I drink green tea"}
         meta = {"form": "lives in Hue"}
