@@ -1,6 +1,11 @@
-"""The key ring: data keys of owners, made on first use, stored wrapped, and cached in the process.
+"""Data keys of owners: encryption with AES-256-GCM, keyed hashes of ids, and the ring that makes and caches them.
 
-Reading a key raises EncryptionKeyError if the master key did not wrap it.
+A sealed value is one byte for the format, four for the version of the data key, a nonce of twelve, and the
+ciphertext with its tag. The nonce is synthetic: an HMAC over the associated data and the value. So encryption
+is deterministic, stored values can be compared, and a nonce repeats only for the same value in the same place.
+
+The keys are made on first use, stored wrapped by the master key, and cached in the process. Reading a key raises
+EncryptionKeyError if the master key did not wrap it.
 """
 
 from __future__ import annotations
