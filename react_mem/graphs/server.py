@@ -49,6 +49,10 @@ from react_mem.memory.turns import cause_of, for_clients, identify, trace_of, wh
 from react_mem.server_exposure import refuse_exposed_server
 
 # Errors that leave a graph on a server: their text for clients and for the log.
+#
+# A LangGraph server sends clients the text of an exception of a built-in kind (ValueError, KeyError, ...), and stores
+# the text of every exception of a node in the thread. Our errors are written for that; any other may quote its input:
+# a statement, a message, a path, a key. So only our errors leave a node.
 
 # Check of the names in a run's context: a misspelt choice is refused instead of dropped.
 

@@ -2,7 +2,7 @@
 
 | Here | There |
 | --- | --- |
-| a skill | a ZIP of files with a `SKILL.md` (see `integrations.skills.skill_files`) |
+| a skill | a ZIP of files with a `SKILL.md` (see `integrations.skill_files`) |
 | a conversation of a user | a session, under an id made of both, which names neither |
 | the words of the user and the assistant | its messages |
 | an episode of the conversation | a task: its description, progress, preferences and status |

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import react_mem.agents.resolve
+from react_mem.agents.config import MOST_CHOICES, AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.errors import ChoiceRefused
 from tests.contract.conftest import Build
@@ -114,3 +115,8 @@ async def test_names_of_others_pass_where_others_may_have_names(build: Build) ->
     # a tool may read a name of its own from `configurable`
     config = {"configurable": {"thread_id": "1", **ANN, "tenant": "acme"}}
     assert (await graph.ainvoke({"messages": [("user", "hello")]}, config))["messages"][-1].text == "hi"
+
+
+def test_an_agent_leaves_only_so_many_models_to_its_callers() -> None:
+    with pytest.raises(ValueError, match=f"at most {MOST_CHOICES} items"):
+        AgentConfig(name="a", manager="react", models={"choices": [f"openai:{n}" for n in range(MOST_CHOICES + 1)]})

@@ -159,6 +159,15 @@ class TestSection53Semantic:
         with pytest.raises(ValueError, match=r"docs\[1\] has no text"):
             await memory.semantic.add_documents([docs[0], {"title": "Nothing"}], user_id=USER_ID)
 
+    async def test_a_filter_finds_what_is_behind_a_thousand_others(
+        self, memory: MemoryFacade, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("react_mem.memory.scopes.scope.MAX_FILTERED", 2)
+        docs = [{"text": f"Cheap {size}", "product": size} for size in ("green tea", "tea", "black tea", "laptop")]
+        await memory.semantic.add_documents(docs, user_id=USER_ID)
+        [found] = await memory.semantic.search("Cheap tea", {"product": "laptop"}, user_id=USER_ID)
+        assert found.payload["text"] == "Cheap laptop"
+
 
 class TestSection54Procedural:
     """A procedure as it is told."""
@@ -309,6 +318,22 @@ class TestSection62AfterANode:
         await memory.write(plain)
         [other] = await memory.list_records("other")
         assert "meta" not in other.payload
+
+    async def test_no_conversation_is_not_one_that_can_be_deleted(self, memory: MemoryFacade) -> None:
+        await memory.semantic.add_documents([{"text": "Green tea"}], user_id=USER_ID)
+        for session_id in ("", " ", None):
+            with pytest.raises(ValueError, match=r"session_id (must name a conversation|is a NoneType; give str)"):
+                await memory.delete_session(USER_ID, session_id)  # type: ignore[arg-type]
+        assert len(await memory.list_records(USER_ID)) == 1
+
+    async def test_what_stays_of_a_fact_has_no_note_of_what_is_forgotten(self, memory: MemoryFacade) -> None:
+        fact = {"text": "I live in Hue and I drink green tea"}
+        meta = {"form": "lives in Hue"}
+        await memory.write(MemoryWriteEvent(**WHO, scope=MemoryScope.SEMANTIC, data=fact, meta=meta))
+        await memory.forget_said(USER_ID, "I live in Hue")
+        [left] = await memory.semantic.history(user_id=USER_ID)
+        assert "green tea" in left.text
+        assert "Hue" not in str(await memory.list_records(USER_ID))
 
     async def test_what_is_forgotten_stands_in_no_note(self, memory: MemoryFacade) -> None:
         await talk(memory, SESSION_ID, "I live in Hue")

@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel
 
 import react_mem.agents.resolve
 from react_mem.agents.config import AgentConfig
@@ -166,6 +167,16 @@ async def test_what_somebody_has_to_fix_is_not_hidden_behind_quotes(
 ) -> None:
     with pytest.raises(ModelCallError, match=says):
         await ask(answering([error], extractive=True))
+
+
+async def test_quotes_do_not_fill_a_schema(answering: Answering) -> None:
+    class Weather(BaseModel):
+        """The weather."""
+
+        sky: str
+
+    with pytest.raises(ModelCallError, match="cannot be reached"):
+        await ask(answering([DOWN], response_format=Weather, extractive=True))
 
 
 async def test_when_everything_fails_each_cause_is_named(answering: Answering) -> None:

@@ -227,3 +227,10 @@ async def test_a_compressed_step_can_be_looked_at_again() -> None:
     # it is offered once there is something to recall
     assert ["archive"] in model.bound
     assert model.bound[-1] == ["archive", "recall_step"]
+
+
+async def test_an_image_reaches_the_model_as_it_is(build_any: Build) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    model = ScriptedModel(script=["a cat"])
+    await ask(build_any(model), [{"role": "user", "content": [{"type": "text", "text": "what is it?"}, image]}])
+    assert image in model.prompts[0][-1].content

@@ -11,6 +11,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -179,19 +180,20 @@ class PublicKeys:
         return await asyncio.to_thread(self._read, body)
 
     def _read(self, body: bytes) -> dict[str, jwt.PyJWK]:
-        try:
-            listed = json.loads(body)["keys"]
-        except (KeyError, TypeError) as error:
-            raise ValueError("what is there is no set of keys") from error
-        try:
-            # without those of a kind that it does not know
-            found = jwt.PyJWKSet(listed).keys
-        except jwt.PyJWTError:
-            # all are withdrawn, or none is of use
-            found = []
-        # a shared secret that is published is none: an algorithm that is not wanted is not taken from a key either
-        ours = (key for key in found if key.public_key_use in ("sig", None) and key.algorithm_name in self._algorithms)
-        return {key.key_id: key for key in ours if isinstance(key.key_id, str)}
+        found: Any = json.loads(body)
+        listed = found.get("keys") if isinstance(found, dict) else None
+        if not isinstance(listed, list):
+            raise ValueError("what is there is no set of keys")
+        keys: dict[str, jwt.PyJWK] = {}
+        for one in listed:
+            # of a kind that this server does not know, or not well formed: the others are of use
+            with suppress(jwt.PyJWTError, AttributeError, TypeError, ValueError):
+                key = jwt.PyJWK(one)
+                # a published shared secret is none: an algorithm that is not wanted is not taken from a key either
+                is_of_use = key.public_key_use in ("sig", None) and key.algorithm_name in self._algorithms
+                if is_of_use and isinstance(key.key_id, str):
+                    keys[key.key_id] = key
+        return keys
 
 
 MAX_TOKEN_BYTES = 16_384

@@ -234,7 +234,7 @@ class MemoryFilesBackend(ReadingBackend):
     file by its path. Files by an agent have the origin `assistant`, uploads `import`: neither teaches facts about the
     user. A file that one conversation alone wrote is erased with it.
 
-    Both `invoke` and `ainvoke` work, with any store: see `memory.adapters.blocking`.
+    Both `invoke` and `ainvoke` work, with any store: see `memory.adapters.middleware`.
 
     Args:
         store: The store; by default the agent's.

@@ -228,7 +228,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     or under `configurable`, else, on a developer's own server, the development user; never from the model. Without any
     of them memory is off, and an event, the log and the prompt say so. The conversation is the run's `thread_id`.
 
-    `invoke` and `stream` work as well as `ainvoke` and `astream`, with any store: see `memory.adapters.blocking`. The
+    `invoke` and `stream` work as well as `ainvoke` and `astream`, with any store (see `run_blocking`). The
     one exception is `invoke` on the very event loop that an async store belongs to; the agent answers without memory
     then, and the event says to use `ainvoke`.
 

@@ -88,7 +88,7 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
     # LangGraph's interface
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations together, from sync code; see `memory.adapters.blocking`."""
+        """Run operations together, from sync code; see `memory.adapters.middleware`."""
         wanted = list(ops)
         return run_blocking(lambda: self.abatch(wanted), self)
 

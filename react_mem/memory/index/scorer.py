@@ -1,7 +1,7 @@
 """The scorer of a recall: every arm over one namespace's texts, in NumPy.
 
 Each arm proposes texts; these and their neighbours in the conversation are scored by all arms, and the weighted sum
-decides (weights in `memory.index.weights`). Measured with 384 dimensions on a busy machine: 200 texts in 0.6 ms, 2,000
+decides (weights in `memory.index.recall`). Measured with 384 dimensions on a busy machine: 200 texts in 0.6 ms, 2,000
 in 1.3, 10,000 in 2.7, 30,000 in 6.4, of which comparing the vectors is 0.05, 0.3, 1.5 and 4.6. Recalls with the same
 question and texts share the comparison.
 """

@@ -203,7 +203,7 @@ class Message(Record):
         keywords: Words to find it by that are not in its text: the captions of its attachments, or those that an
             earlier version gave it. For the index only: never shown to the model or the user as something said.
         after: The record of the message before it in the thread: the branches of a conversation follow from it
-            (`memory.branches`). Empty where it is not known.
+            (`memory.merging.forks`). Empty where it is not known.
         tool_calls: Of an answer, the calls that led to it. For readers of the record: never indexed, nor in a prompt.
         thinking: Of an answer, the agent's thinking before it. For that agent alone, see `said_to`, and for the
             owner: never indexed, nor in a prompt.

@@ -110,7 +110,7 @@ class OwnerReads(StoreCapabilities):
         return format(rows[0]["revision"], "x") if rows else "0"
 
     async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed:
-        """Return the next of an owner's records, the latest first: see `memory.store.listing`."""
+        """Return the next of an owner's records, the latest first: see `memory.store.searches`."""
         owner = owner_of(wanted.namespaces[0])
         session = None if wanted.session_id is None else storable(wanted.session_id)
         asked = {

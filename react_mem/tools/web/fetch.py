@@ -19,7 +19,9 @@ import httpcore
 import httpx
 from charset_normalizer import from_bytes
 
-# Address guard (SSRF): connections to public addresses alone.
+# Address guard (SSRF): connections to public addresses alone. Anybody may choose an address in a search result.
+# The checked address is the connected one: a second resolution of a name could lead elsewhere, into the network of this
+# process (DNS rebinding).
 
 _SPECIAL = tuple(
     ip_network(network)

@@ -262,3 +262,11 @@ def test_both_languages_have_every_word(visit: Visit) -> None:
         })"""
     )
     assert places == []
+
+
+def test_who_leaves_before_it_is_forgotten_is_told_that_it_stayed(visit: Visit) -> None:
+    page = visit().go()
+    pressed(card(page, "I own book 4."), "Forget")
+    page.reload()
+    expect(page.locator("#notices")).to_contain_text("You left the page before “I own book 4.” was forgotten")
+    expect(card(page, "I own book 4.")).to_be_visible()

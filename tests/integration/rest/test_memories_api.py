@@ -276,3 +276,7 @@ class TestBadRequests:
         assert answer.status_code == 423
         assert "case-7" in answer.json()["detail"]
         assert await exported(memory, ANN) == before
+
+    async def test_answers_are_kept_by_nobody(self, ann: httpx.AsyncClient) -> None:
+        tea = await told(ann, "I like tea.")
+        assert (await ann.get(f"{MEMORIES}/{tea['id']}")).headers["cache-control"] == "no-store"

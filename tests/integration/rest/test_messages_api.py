@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
+from react_mem.errors import MemoryFull
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.work.items import Work
 from react_mem.memory.write.lifecycle import AgentMemory
+from react_mem.memory.write.remembering import ClientMessage, store_told
 from react_mem.memory.write.turns import Turns
 from tests.integration.rest.conftest import ANN
 from tests.support.rest import MEMORIES, client_as
@@ -232,6 +234,19 @@ class TestHoweverItIsTold:
             monkeypatch.undo()
             assert await outcomes(client, TALK) == ["known"] * 3 + ["new"] * 2
         assert await kept(memory.store) == await kept(whole)
+
+    async def test_without_room_nothing_is_stored_but_answers(self, store: BaseStore) -> None:
+        policy = MemoryPolicy.model_validate({"quotas": {"memories": 4}})
+        turns = AgentMemory("assistant", policy).turns(store, Identity(ANN, THREAD))
+        told = [ClientMessage("user" if one["role"] == "user" else "assistant", one["content"]) for one in TALK]
+        with pytest.raises(MemoryFull):
+            await store_told(turns, told)
+        assert await kept(store) == ([], set())
+        assert [one.outcome for one in await store_told(turns, told[:3])] == ["new"] * 3
+        # of which the question is there
+        assert [one.outcome for one in await store_told(turns, told[:4])] == ["known"] * 3 + ["new"]
+        with pytest.raises(MemoryFull):
+            await store_told(turns, told)
 
 
 class TestRefused:

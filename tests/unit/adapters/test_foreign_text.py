@@ -12,7 +12,7 @@ from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import InjectedState
-from langgraph.types import Command, Send
+from langgraph.types import Command, Send, interrupt
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
@@ -166,3 +166,31 @@ async def test_a_supervisor_hands_on_the_users_words_as_theirs_and_its_own_as_it
     assert isinstance(state["messages"][-1], AIMessage)
     assert await said(store) == ["I play the oboe."]
     assert "I live in Madrid." not in await facts(store)
+
+
+@pytest.mark.parametrize("graph", ["react_mem", "middleware"])
+async def test_a_page_stays_a_page_where_the_run_fails_behind_it(graph: str) -> None:
+    store = memory_store()
+    model = ScriptedModel(script=[calls(("read_page", {})), RuntimeError("down"), "hello"])
+    agent = GRAPHS[graph](model, store, [showing(PAGES["en"])])
+    with pytest.raises(Exception, match="down"):
+        await agent.ainvoke({"messages": [("user", "Read the page.")]}, thread(), context=ANN)
+    await agent.ainvoke({"messages": [("user", "I live in Hue.")]}, thread(), context=ANN)
+    assert await said(store) == ["Read the page.", "I live in Hue."]
+    assert await facts(store) == {"I live in Hue."}
+
+
+@pytest.mark.parametrize("graph", ["react_mem", "middleware"])
+async def test_a_page_that_is_shown_once_a_run_goes_on_is_not_the_users(graph: str) -> None:
+    @tool
+    def read_page(tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+        """Read the page."""
+        page = interrupt("which page?")
+        return Command(update={"messages": [ToolMessage("shown", tool_call_id=tool_call_id), HumanMessage(page)]})
+
+    store = memory_store()
+    agent = GRAPHS[graph](ScriptedModel(script=[calls(("read_page", {})), "read"]), store, [read_page])
+    await agent.ainvoke({"messages": [("user", "I play the oboe. Read it.")]}, thread(), context=ANN)
+    await agent.ainvoke(Command(resume=PAGES["en"]), thread(), context=ANN)
+    assert await said(store) == ["I play the oboe. Read it."]
+    assert await facts(store) == {"I play the oboe."}

@@ -96,3 +96,13 @@ async def test_a_retriever_finds_what_memory_finds_of_its_owner(memory_store: Me
     assert 0 <= metadata["similarity"] <= 1
     assert "lexical" in metadata["arms"]
     assert str(metadata["date"]).startswith("20")
+
+
+async def test_a_history_is_of_one_user_and_one_conversation() -> None:
+    store = in_memory_store()
+    await history(store).aadd_messages([HumanMessage("I live in Hue.")])
+    assert await history(store, user="bob").aget_messages() == []
+    await history(store, session="2").aadd_messages([HumanMessage("I like tea.")])
+    await history(store).aclear()
+    assert await history(store).aget_messages() == []
+    assert [m.text for m in await history(store, session="2").aget_messages()] == ["I like tea."]

@@ -159,3 +159,11 @@ async def test_a_turn_without_memory_is_neither_kept_later_nor_doubled_in_the_th
         state = await agent.ainvoke({"messages": [("user", text)]}, config, context=ANN)
     assert [message.text for message in state["messages"] if message.type == "human"] == texts
     assert await said(store) == ["One.", "Three."]
+
+
+async def test_a_message_that_a_program_uses_again_is_said_twice() -> None:
+    store, yes = memory_store(), HumanMessage("Yes.")
+    agent = build_manager("react_mem", ["noted"], store=store)
+    for _ in range(2):
+        await agent.ainvoke({"messages": [yes]}, thread(), context=ANN)
+    assert await said(store) == ["Yes.", "Yes."]

@@ -13,6 +13,7 @@ from react_mem.integrations import export_skills, import_skills, skill_folders
 from react_mem.integrations.skill_files import read_agent_skill
 from react_mem.memory import MemoryFacade, MemoryScope
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Skill
 from tests.contract.conftest import memory_store
 
@@ -275,3 +276,12 @@ async def test_what_is_not_there_or_is_too_much_imports_nothing(
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match="cannot be written"):
         await export_skills(memory, "ann", tmp_path / "file" / "below")
+
+
+async def test_where_there_is_no_room_the_rest_is_named(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(tmp_path, name, FREE.replace("PDF", name))
+    memory = MemoryFacade(memory_store(), MemoryPolicy.model_validate({"quotas": {"memories": 1}}))
+    done = await import_skills(memory, "ann", tmp_path)
+    assert len(done.added) == 1
+    assert "full" in done.skipped["b/SKILL.md"]

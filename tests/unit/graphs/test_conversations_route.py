@@ -52,5 +52,19 @@ async def test_on_a_developers_own_machine_it_is_the_development_users(
     assert await kinds(store, "ann") == ["conclude", "maintain"]
 
 
+@pytest.mark.parametrize(
+    ("user", "named"),
+    [
+        pytest.param(SimpleUser("bob"), "ann", id="authenticated, naming another"),
+        pytest.param(NOBODY, "bob", id="named, of another"),
+        pytest.param(None, "ann", id="where nobody looks who calls"),
+    ],
+)
+async def test_nobody_ends_what_is_not_theirs(store: InMemoryStore, user: Any, named: str) -> None:
+    answer = client(store, user).post("/conversations/talk/end", json={"user_id": named})
+    assert answer.status_code == 404
+    assert [await kinds(store, user) for user in ("ann", "bob")] == [["maintain"], []]
+
+
 async def test_without_a_store_it_says_so() -> None:
     assert client(None, SimpleUser("ann")).post("/conversations/talk/end").status_code == 503

@@ -104,6 +104,11 @@ async def test_the_results_of_tools_fit_a_known_window() -> None:
     assert max(sum(map(message_tokens, prompt)) for prompt in model.prompts) < 8_000
 
 
+async def test_the_web_is_not_searched_unless_the_policy_says_so(web: Web) -> None:
+    seen = await events(build(ScriptedModel(script=["hello"]), memory_store()), QUESTION)
+    assert (web.asked, of_type(seen, "search")) == ([], [])
+
+
 async def test_what_the_web_says_is_in_the_prompt_with_its_address(web: Web) -> None:
     model = ScriptedModel(script=["hello"])
     seen = await events(build(model, memory_store(), web=SEARCH), QUESTION)

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from react_mem.errors import ExposedServerError, ServerAuthError
 from react_mem.graphs.auth.by_api_key import ApiKeys
 from react_mem.graphs.auth.by_jwt import PAUSE_SECONDS, JwtSettings, PublicKeys, Tokens
-from react_mem.graphs.auth.permissions import ADMINISTRATOR, caller, permitted
+from react_mem.graphs.auth.permissions import ADMINISTRATOR, METRICS, caller, permitted, scraper
 from react_mem.memory.runtime import development_user
 from react_mem.server_exposure import refuse_exposed_server
 from tests.support.people import AUDIENCE, GUARDED, ISSUER, token_of
@@ -121,6 +121,7 @@ async def test_tokens_of_a_provider_are_checked_by_its_keys() -> None:
     provider.publish("e", EC_KEY)
     provider.publish("enc", EC_KEY, use="enc")
     provider.keys.append({"kty": "oct", "kid": "shared", "k": "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA"})
+    provider.keys += [None, "a key", {"kty": "RSA", "kid": "odd", "n": 7, "e": 7}, {"kty": "new"}]  # type: ignore[list-item]
     tokens = provider.tokens()
     assert (await tokens.claims(signed(RSA_KEY, "r", "RS256")))["sub"] == "ann"
     assert (await tokens.claims(signed(EC_KEY, "e", "ES256")))["sub"] == "ann"
@@ -213,6 +214,24 @@ def test_an_identity_that_cannot_own_memories_is_refused(identity: Any) -> None:
 def asking(resource: str, action: str, user: Any = None, *permissions: str) -> Any:
     user = user or SimpleNamespace(identity="ann")
     return SimpleNamespace(resource=resource, action=action, user=user, permissions=list(permissions))
+
+
+def test_a_scraper_reads_the_metrics_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("METRICS_TOKEN", "s3cret")
+    assert scraper("/memory/metrics", "Bearer s3cret")
+    assert scraper("/memory/metrics", "Bearer other") is None
+    assert scraper("/threads", "Bearer s3cret") is None
+    monkeypatch.setenv("METRICS_TOKEN", "")
+    assert scraper("/memory/metrics", "Bearer ") is None
+
+
+@pytest.mark.parametrize("user", [Auth.types.StudioUser("langgraph-studio-user"), SimpleNamespace(identity="")])
+async def test_who_is_not_known_by_our_authentication_may_nothing(user: Any) -> None:
+    of_a_scraper = SimpleNamespace(identity=METRICS)
+    for resource in ("threads", "assistants", "crons", "store"):
+        for action in ("create", "read", "update", "delete", "search", "create_run"):
+            assert await permitted(asking(resource, action, user, ADMINISTRATOR), {}) is False
+            assert await permitted(asking(resource, action, of_a_scraper, METRICS), {}) is False
 
 
 async def test_what_nothing_allows_is_denied() -> None:

@@ -9,12 +9,15 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
 
+from react_mem.errors import QuotaExceeded
 from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.forks import root_of
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.tools.memory_tools import retrieve_facts, store_fact
 from tests.contract.conftest import INLINE, Build, Graph, build_manager, memory_store
 from tests.contract.test_loop import ANN, ask, thread
@@ -65,6 +68,22 @@ async def test_what_was_said_without_memory_is_not_kept_with_the_next_turn_of_th
     found = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), limit=50)
     after = {item.key: item.value.get("after", "") for item in found if item.value["kind"] == "message"}
     assert len({root_of(id_, after) for id_ in after}) == 1
+
+
+async def test_a_turn_that_is_continued_without_saying_so_is_not_kept_either(remembering: Build) -> None:
+    store = memory_store()
+    graph = remembering(ScriptedModel(script=["one"]), store=store, interrupt_before=["reason"])
+    await ask(graph, "the secret", context=OFF)
+    await graph.ainvoke(Command(resume=True), thread("1"), context=ANN)
+    assert await said(store) == []
+
+
+async def test_quotas_are_counted_all_the_same() -> None:
+    quotas = MemoryPolicy(quotas={"messages_a_day": 1}).quotas
+    graph = build(ScriptedModel(script=["one", "two"]), memory_store(), quotas=quotas)
+    await events(graph, "one", context=OFF)
+    with pytest.raises(QuotaExceeded):
+        await events(graph, "two", context=OFF)
 
 
 async def test_tools_have_no_memory_either() -> None:

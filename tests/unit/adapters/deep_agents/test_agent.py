@@ -277,3 +277,13 @@ async def test_the_audit_log_tells_what_an_agent_wrote_from_what_its_application
     await audit.close()
     assert actors["ann"] == {AuditActor.AGENT}
     assert AuditActor.AGENT not in actors["bob"]
+
+
+async def test_a_file_teaches_nothing_about_the_user(store: Any) -> None:
+    content = "I live in Paris. My cat is called Tom.\n"
+    model = ScriptedModel(script=[calls(("write_file", {"file_path": "/a.md", "content": content})), "done"])
+    graph = agent(model, store, middleware=[MemoryMiddleware(policy=INLINE)])
+    config = {"configurable": {"thread_id": "1"}}
+    await graph.ainvoke({"messages": [("user", "I live in Hue.")]}, config, context={"user_id": "ann"})
+    facts = await MemoryFacade(store).list_records("ann", [MemoryScope.SEMANTIC])
+    assert [one.payload["text"] for one in facts] == ["I live in Hue."]

@@ -328,3 +328,12 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "deepagents.backends", None)
     with pytest.raises(ImportError, match="extra 'deepagents'"):
         import react_mem.integrations.deep_agents.files_backend  # noqa: F401
+
+
+async def test_edits_at_once_are_all_there(backend: MemoryFilesBackend) -> None:
+    await backend.awrite("/list.md", "".join(f"[ ] {n:02}\n" for n in range(20)))
+    done = await asyncio.gather(*(backend.aedit("/list.md", f"[ ] {n:02}", f"[x] {n:02}") for n in range(20)))
+    assert [one.error for one in done] == [None] * 20
+    read = await backend.aread("/list.md")
+    assert read.file_data is not None
+    assert read.file_data["content"].count("[x]") == 20

@@ -378,3 +378,13 @@ def test_items_of_a_list_in_markdown(tmp_path: Path) -> None:
     assert [entry.text for entry in entries] == ["Likes tea and cake", "Lives in Huế 🌸", "喜欢猫"]
     with pytest.raises(ValueError, match="is not UTF-8"):
         read(markdown_entries, in_file(tmp_path, "- café".encode("latin-1"), "me.md"))
+
+
+def test_of_mem0_what_makes_no_memory_is_named_with_its_line(tmp_path: Path) -> None:
+    values = [mem0(memory=""), mem0(id=""), "text", mem0(created_at="soon")]
+    file = in_file(tmp_path, "[\n" + ",\n".join(json.dumps(value) for value in values) + "\n]")
+    entries, unusable = read(mem0_entries, file)
+    places = ["line 2, entry 1 (4d1b)", "line 3, entry 2", "line 4, entry 3"]
+    assert [one.place for one in unusable] == [f"export.json, {place}" for place in places]
+    assert {one.reason for one in unusable} == {"has no `id` or no `memory`", "is not a JSON object"}
+    assert [(entry.at, entry.misdated) for entry in entries] == [(None, True)]
