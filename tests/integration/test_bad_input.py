@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import subprocess
 import sys
@@ -201,6 +202,16 @@ async def test_an_extraction_that_fails_keeps_the_words(
             assert await ask(agent, "And now?") == "I am back"
             assert await kept(agent) == Counter([FIRST, "nice", "And now?", "I am back"])
         assert FIRST in clauses_in(model.chats()[-1].text).values()
+
+
+def test_a_program_may_run_an_agent_in_one_event_loop_after_another(opened: Open, model: OpenAIServer) -> None:
+    answers(model, Reply(text="one"), Reply(text="two"))
+
+    async def turn(text: str) -> str:
+        async with opened() as agent:
+            return await ask(agent, text)
+
+    assert [asyncio.run(turn(text)) for text in ("first", "second")] == ["one", "two"]
 
 
 # --- configuration ----------------------------------------------------------------------------------------------------

@@ -87,6 +87,7 @@ async def client(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-this-test")
     agents: dict[str, dict[str, Any]] = {
         "hasty": {"memory": {"extraction": {"timeout": 0.4}}},
+        "narrow": {"memory": {"context": {"window": 3000, "answer_tokens": 300}}},
         "bare": {"models": {"small": "extractive"}},
         "second": {"models": {"small": "openai:first", "fallback": ["openai:other", "extractive"]}},
         "private": {"memory": {"recall": {"profile": False}}},
@@ -361,6 +362,29 @@ async def test_a_model_that_stands_in_answers_and_that_is_said(client: Client, o
     assert [request.body["model"] for request in openai_server.chats()] == ["first", "other"]
     assert [part["part"] for part in answer["degraded"]] == ["model"]
     assert "the next one was asked" in answer["degraded"][0]["message"]
+
+
+async def test_where_what_stands_in_fails_too_it_is_an_error(client: Client, openai_server: OpenAIServer) -> None:
+    """Though the agent would quote in a chat: a former summary is no new one, and the messages since would be lost."""
+    openai_server.add(Reply(status=500), repeat=True)
+    answer = await client.post(agent="second", previous_summary="Wants a kettle.")
+    assert answer.status_code == 503
+    assert "HTTP 500" in answer.json()["detail"]
+
+
+async def test_messages_without_room_are_left_out_the_oldest_first_and_counted(
+    client: Client, openai_server: OpenAIServer
+) -> None:
+    openai_server.add(Reply(json=GOOD))
+    recent = [{"role": "user", "content": f"message {n} {'with many words ' * 60}"} for n in range(20)]
+    answer = (await client.post(agent="narrow", recent_messages=recent)).json()
+    [request] = openai_server.chats()
+    shown = [n for n in range(20) if f"message {n} " in request.text]
+    assert 0 < len(shown) < 20
+    assert shown == [*range(20 - len(shown), 20)]
+    [left_out] = answer["degraded"]
+    said = f"the {20 - len(shown)} oldest of recent_messages have no room in the model's window"
+    assert left_out == {"part": "messages", "message": said}
 
 
 async def test_without_any_model_the_profile_is_merged_in_and_the_rest_stays(client: Client) -> None:

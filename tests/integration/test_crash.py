@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import sys
 import threading
 from collections import Counter
@@ -16,8 +17,8 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
-from tests.support.labels import Says, labelled
-from tests.support.one_turn import run
+from tests.support.labels import Says, clauses_in, labelled
+from tests.support.one_turn import go_on, run
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request
 
 FACT = "I am allergic to peanuts."
@@ -122,4 +123,30 @@ async def test_killed_while_the_model_extracts(database_url: str, openai_server:
     messages, facts, waiting = await stored(database_url)
     assert len(messages) == 4
     assert [(fact["text"], fact["support"]) for fact in facts] == [(FACT, 1)]
+    assert waiting == []
+
+
+async def test_killed_again_and_again_at_random_it_remembers_each_thing_once(
+    database_url: str, openai_server: OpenAIServer
+) -> None:
+    def label(request: Request) -> Reply:
+        kept = [text for text in clauses_in(request.text).values() if text.startswith("I keep thing number")]
+        return Reply(json=labelled(request.text, *(Says(text, "same", text) for text in kept)))
+
+    openai_server.add(label, when=Match(schema=True), repeat=True)
+    openai_server.add(Reply(text="I will keep it in mind."), when=Match(schema=False), repeat=True)
+    things = [f"I keep thing number {number}." for number in range(5)]
+    order = {"thread": "1", "turns": things}
+    chance = random.Random(1)  # noqa: S311 - no secret
+    for _ in range(2):
+        process = await start(order)
+        await asyncio.to_thread(openai_server.wait_for, len(openai_server.requests) + 1, 60)
+        await asyncio.sleep(chance.uniform(0.0, 0.3))
+        process.kill()
+        await process.communicate()
+    await go_on(order)
+    messages, facts, waiting = await stored(database_url)
+    assert [m["text"] for m in sorted(messages, key=lambda m: m["turn"]) if m["role"] == "user"] == things
+    assert len({message["turn"] for message in messages}) == len(messages) == 2 * len(things)
+    assert sorted((fact["text"], fact["support"], fact["current"]) for fact in facts) == [(t, 1, True) for t in things]
     assert waiting == []

@@ -138,6 +138,13 @@ async def test_a_database_that_is_down_shows_as_an_error(heard: Heard) -> None:
     assert MARK not in heard.everything()
 
 
+async def test_a_model_that_fails_shows_as_an_error_by_model(memory_store: MemoryStore, heard: Heard) -> None:
+    with pytest.raises(Exception, match="big-model"):
+        await turn(graph(memory_store, [TimeoutError(MARK)], ["none"]), "hi")
+    assert heard.total("model.duration", model="big-model", error_type="TimeoutError") >= 1
+    assert MARK not in heard.everything()
+
+
 async def test_the_pool_is_told_while_it_is_open(database_url: str, words: EmbeddingModel, heard: Heard) -> None:
     before = heard.total("pool.limit")
     async with open_memory_store(database_url, words) as store:

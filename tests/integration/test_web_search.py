@@ -144,6 +144,15 @@ async def test_a_page_that_cannot_be_read_is_refused_with_the_cause(
     assert web.sent_bytes < 15_000_000, "no more is taken than is looked at, and what the sockets hold"
 
 
+@pytest.mark.parametrize("kind", ["gone", "redirect"])
+async def test_what_the_engine_shows_stands_in_for_a_page_that_is_only_broken(web: WebServer, kind: str) -> None:
+    web.finds({"url": web.hostile(kind), "content": "<b>Gold</b> is at 150.", "title": "Gold"})
+    answer = await search(web, timeout=20.0)
+    # one that leads inside is not trusted at all
+    assert [page.text for page in answer.pages] == (["Gold is at 150."] if kind == "gone" else [])
+    assert answer.missing
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -404,6 +413,19 @@ async def test_a_model_that_fails_or_hangs_is_a_no_that_says_so(web: WebServer) 
     answer = await searching(web, timeout=1.0).search("Who owns Pixel?", models=[Hanging(script=["yes"])], now=NOW)
     assert answer.missing == {"decision": "the model could not be asked (DeadlineExceeded)"}
     assert time.monotonic() - started < 0.6
+
+
+async def test_nothing_is_asked_or_sent_where_it_must_not_be(web: WebServer) -> None:
+    model = ScriptedModel(script=["yes"])
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("What is my name?", {}),
+        ("Who owns the Pixel brand?", {"ask_model": False}),
+        (QUESTION, {"enabled": False}),
+    ]
+    for question, changed in cases:
+        assert await searching(web, **changed).search(question, models=[model], now=NOW) == WebAnswer()
+    assert model.prompts == []
+    assert web.queries == []
 
 
 async def test_nothing_blocks_the_event_loop(web: WebServer) -> None:

@@ -258,6 +258,15 @@ async def test_what_was_taken_back_does_not_return_when_the_conversation_ends(st
     assert [fact["text"] for fact in await facts(store)] == ["I have a cat."]
 
 
+async def test_each_agent_reads_its_own_turns_and_those_of_its_user_only(store: BaseStore) -> None:
+    one = turns(store, extraction={"recover_after": 0})
+    await say(one, "I live in Hanoi.")
+    for other in (replace(one, agent_id="other", session_id="2"), replace(one, user_id="bob")):
+        assert (await other.extract()).calls == 0
+    assert await store.asearch(("memory", "bob")) == []
+    assert (await one.extract()).calls == 1
+
+
 async def test_a_refused_proposal_keeps_the_words_it_was_about(store: BaseStore) -> None:
     class Partial(Reader):
         async def extract(self, messages: Any, existing: Any, **kwargs: Any) -> Extraction:

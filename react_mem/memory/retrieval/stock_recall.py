@@ -301,7 +301,11 @@ async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result 
 
 
 class DividedStore(BaseStore, StoreCapabilities):
-    """Stores of single scopes as one (see `divided`), with the first for everything else."""
+    """Stores of single scopes as one (see `divided`), with the first for everything else.
+
+    A batch becomes one batch per store. No transaction spans the stores: the first is written last, since it holds the
+    work queue. A crash in between is repaired by running again; the ids of records make that idempotent.
+    """
 
     recalls = True
 

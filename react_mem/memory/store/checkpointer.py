@@ -39,7 +39,8 @@ from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.row_security import Connection, Pool
 from react_mem.memory.store.stored_text import Plain, StrictSerializer, sealing_serializer
 
-# Owners of threads, recorded when a run writes to a thread.
+# Owners of threads, recorded when a run writes to a thread: its messages name the owner only as long as they are
+# remembered, and an agent without memory stores none. An erasure removes the note too.
 
 OWNER_KEYS = ("langgraph_auth_user_id", "user_id", "owner")
 """Keys of a checkpoint's metadata that name the thread's owner; the first one present counts."""

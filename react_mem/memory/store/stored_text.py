@@ -152,6 +152,8 @@ class Plain:
 class StrictSerializer(JsonPlusSerializer):
     """`JsonPlusSerializer` that builds LangChain's messages, LangGraph's own types and plain values, and nothing else.
 
+    LangGraph's own calls any constructor that a row names, with the arguments in the row: write access to a checkpoint
+    would be code execution in the process that reads it. Here whatever is not on the list stays the data that it is.
     A graph's own types are added by `with_msgpack_allowlist`, which `BaseCheckpointSaver.with_allowlist` calls.
     """
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
 import pytest
-from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.base import BaseStore, Op, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.integrations import MemoryFilesBackend
@@ -17,7 +17,8 @@ from react_mem.memory.model.kinds import FILE
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import now
 from react_mem.memory.store.postgres import MemoryStore
-from tests.support.databases import fresh_memory_store
+from react_mem.memory.store.transactions import Guard
+from tests.support.databases import fresh_memory_store, open_memory_store, word_model
 from tests.support.loop_watch import loop_watched
 from tests.support.residue import residue
 from tests.support.stores import open_any_store
@@ -169,6 +170,32 @@ async def test_retention_goes_by_when_a_file_was_last_written(
     memory = MemoryFacade(store, MemoryPolicy.model_validate({"retention": {"files": "30d"}}))
     assert (await memory.apply_retention("ann", "agent")).removed == {FILE.name: 1}
     assert [one["path"] for one in (await files.als("/")).entries or []] == ["/kept.md"]
+
+
+async def test_edits_of_two_processes_are_both_there(database_server: str) -> None:
+    async with fresh_memory_store(database_server) as one, open_memory_store(one.pool.conninfo, word_model()) as two:
+        first, second = (MemoryFilesBackend(store=store, user_id="ann") for store in (one, two))
+        await first.awrite("/list.md", "[ ] a\n[ ] b\n")
+        between: list[str] = []
+        write = one.abatch_if
+
+        async def late(ops: Sequence[Op], guard: Guard) -> bool:
+            # past the lock of this process, as another one writes
+            if not between:
+                between.append("edited")
+                [changed] = await two.asearch(FILE.namespace("ann"))
+                value = {**changed.value, "text": changed.value["text"].replace("[ ] b", "[x] b")}
+                revision = await two.aget(guard.namespace, guard.key)
+                assert revision is not None
+                after = {"revision": revision.value["revision"] + 1}
+                meta = PutOp(guard.namespace, guard.key, after, index=False)
+                await two.abatch([PutOp(changed.namespace, changed.key, value), meta])
+            return await write(ops, guard)
+
+        one.abatch_if = late  # type: ignore[method-assign]
+        assert (await first.aedit("/list.md", "[ ] a", "[x] a")).occurrences == 1
+        assert between
+        assert await text(second, "/list.md") == "[x] a\n[x] b\n"
 
 
 async def test_nothing_of_a_sealed_file_is_in_the_database(database_server: str) -> None:

@@ -198,6 +198,15 @@ async def test_what_is_written_while_the_vector_store_is_down_is_found_when_it_i
     assert await waiting(store) == 0
 
 
+async def test_what_a_crash_left_is_caught_up_with_at_the_next_start() -> None:
+    inner, vectors = InMemoryStore(), Unreliable(WordEmbeddings())
+    vectors.down = True
+    await keep(with_vector_index(inner, vectors), "ann", "Ann lives in Hue")
+    vectors.down = False
+    assert await with_vector_index(inner, vectors).repair() == 0
+    assert [d.page_content for d in await vectors.asimilarity_search("Hue", k=9)] == ["Ann lives in Hue"]
+
+
 async def test_a_forgotten_text_goes_from_the_vector_store_though_it_was_down_when_it_was_forgotten() -> None:
     vectors = Unreliable(WordEmbeddings())
     store = with_vector_index(InMemoryStore(), vectors)

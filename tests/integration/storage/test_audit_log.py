@@ -11,18 +11,22 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from psycopg import errors
 
-from react_mem.agents.agent_opening import open_agent
+from react_mem.agents.agent_opening import ConfiguredRunners, open_agent
 from react_mem.agents.cli import main
 from react_mem.agents.config import AgentConfig
 from react_mem.errors import AuditBroken, StorageError
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.maintenance.runner import RetentionRounds
+from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import RetentionSettings
 from react_mem.memory.opening import open_memory
+from react_mem.memory.rights import retention
 from react_mem.memory.rights.retention import retain
 from react_mem.memory.store import audit_log
 from react_mem.memory.store.audit_log import AuditAction, AuditActor, AuditHead, AuditLog, AuditReason, acting
@@ -101,6 +105,34 @@ async def test_what_is_done_with_memory_is_recorded_without_a_word_of_it(
     # nobody's name is in it, and the chain outlives who was forgotten
     assert (await audit.verify()).seq > 0
     assert await _seen(audit, "another") == {}
+
+
+async def test_turns_and_what_is_done_behind_them_are_told_apart(audit: AuditLog, memory_store: MemoryStore) -> None:
+    config = AgentConfig(name="noting", manager="react_mem")
+    model = ScriptedModel(script=["noted"] * 9)
+    async with open_agent(config, model=model, store=memory_store, checkpointer=InMemorySaver()) as agent:
+        for said in ("My dog is called Rex.", "What is my dog called?"):
+            await agent.ainvoke(
+                {"messages": [("user", said)]}, {"configurable": {"thread_id": "1"}}, context={"user_id": "ann"}
+            )
+            assert await drain(30)
+    seen = await _seen(audit, "ann")
+    assert seen["agent", "write", "message"] == 4
+    assert seen["agent", "read", "fact"] == 1
+    assert seen["worker", "write", "chain"] >= 1
+    assert {actor for actor, _, _ in seen} <= {"agent", "worker"}
+
+
+async def test_a_round_of_retention_is_the_workers(
+    audit: AuditLog, memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = MemoryFacade(memory_store)
+    await memory.dialog.append("ann", "s", [HumanMessage("I live in Hue.", id="1")], agent_id="a")
+    monkeypatch.setattr(retention, "now", lambda: datetime.now(UTC) + timedelta(days=2))
+    rounds = RetentionRounds(memory_store, ConfiguredRunners(), None, "w")
+    report = await rounds.make({"a": RetentionSettings(dialog="1d")})
+    assert report is not None
+    assert (await _seen(audit, "ann"))["worker", "erase", "message"] == 1
 
 
 async def test_retention_and_legal_holds_are_recorded(audit: AuditLog, memory_store: MemoryStore) -> None:
@@ -240,6 +272,12 @@ async def test_what_the_database_does_not_take_waits_and_what_is_too_much_is_cou
         await conn.execute("ALTER TABLE away RENAME TO memory_audit")
     assert await _seen(audit) == {("application", "read", "fact"): 4, ("log", "dropped", "all"): 2}
     await audit.verify()
+
+
+async def test_closing_a_store_writes_what_waits(audit: AuditLog) -> None:
+    audit.record("ann", AuditAction.READ, {"fact": 1})
+    await audit.close()
+    assert (await audit.head()).seq == 1
 
 
 async def test_it_is_written_behind_whoever_acts(audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -221,6 +222,41 @@ async def test_what_an_interruption_leaves_is_done_by_the_next_run(
     await distribute_tables(conn, lambda done: None)
     await distribute_tables(conn, pytest.fail)
     assert await everything(filled) == before
+
+
+@needs_citus
+async def test_what_is_written_meanwhile_is_kept(filled: MemoryStore, database_url: str) -> None:
+    stop = asyncio.Event()
+    written: list[tuple[str, str]] = []
+
+    async def write(user: str) -> None:
+        while not stop.is_set():
+            key = f"{user}meanwhile{len(written)}"
+            await filled.aput(("memory", user, "semantic"), key, {"kind": "fact", "text": key})
+            written.append((user, key))
+
+    writers = [asyncio.create_task(write(user)) for user in USERS[:3]]
+    try:
+        await distribute(settings_of(database_url), lambda done: None)
+        enough = len(written) + 10
+        async with asyncio.timeout(60):
+            while len(written) < enough:  # noqa: ASYNC110 - the writers tell nobody
+                await asyncio.sleep(0.01)
+    finally:
+        stop.set()
+        await asyncio.gather(*writers)
+    kept = {(item.namespace[1], item.key) for item in await filled.asearch(("memory",), limit=100_000)}
+    assert set(written) <= kept
+
+
+@needs_citus
+async def test_who_must_have_a_wall_does_not_distribute(conn: AsyncConnection[DictRow], database_url: str) -> None:
+    settings = StorageSettings.model_validate(
+        {"database_url": database_url, "embedding": "local", "row_security": "on"}
+    )
+    with pytest.raises(StorageError, match="MEMORY_ROW_SECURITY=on is set"):
+        await distribute(settings, pytest.fail)
+    assert not await is_distributed(conn)
 
 
 @needs_citus

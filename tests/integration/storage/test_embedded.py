@@ -131,6 +131,16 @@ def test_the_first_to_leave_does_not_stop_it_for_the_other(data_dir: Path, start
     assert servers(data_dir) == []
 
 
+def test_a_killed_user_does_not_stop_it_for_the_other(data_dir: Path, start_user: Callable[..., User]) -> None:
+    first, second = start_user(data_dir), start_user(data_dir)
+    url = first.said()
+    second.said()
+    first.kill(signal.SIGKILL)
+    remember(url, "tea")
+    second.leave()
+    assert servers(data_dir) == []
+
+
 def test_an_orphaned_server_is_used_and_then_stopped(data_dir: Path, start_user: Callable[..., User]) -> None:
     user = start_user(data_dir)
     user.said()

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from pydantic import SecretStr
 
@@ -24,6 +25,7 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.writes import revise
+from tests.support.citus import one_server
 from tests.support.databases import fresh_memory_store
 
 MASTER = MasterKey(LocalMasterKey(bytes(range(32))))
@@ -92,6 +94,24 @@ async def test_a_forgotten_user_has_no_key_and_who_still_has_it_cannot_write_wit
     fresh = await elsewhere.of("ann")
     assert fresh.keyed("x") != stale.keyed("x")
     await needed(store, fresh)
+
+
+@one_server  # the lock is seen here
+async def test_who_writes_while_a_user_is_forgotten_is_told(store: MemoryStore) -> None:
+    """The writer waits for the row of the owner that the other holds, and then sees that the key is gone."""
+    key = await KeyRing(store.pool, MASTER).of("ann")
+    async with await AsyncConnection.connect(store.pool.conninfo) as other:
+        await other.execute("INSERT INTO memory_owners (owner) VALUES ('ann')")
+        await other.execute("DELETE FROM memory_keys WHERE owner = 'ann'")
+        writing = asyncio.create_task(needed(store, key))
+        async with store.pool.connection() as conn:
+            waits = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            while not await (await conn.execute(waits)).fetchone():
+                assert not writing.done()
+        await other.commit()
+    with pytest.raises(psycopg.Error) as refused:
+        await writing
+    assert refused.value.sqlstate == STALE_KEY
 
 
 async def test_a_database_is_opened_only_with_the_key_that_it_is_encrypted_under(database_url: str) -> None:

@@ -31,7 +31,7 @@ from react_mem.memory.write.remembering import remember
 from react_mem.tools.memory_tools import store_fact
 from tests.support.databases import open_memory_store, word_model
 from tests.support.rest import MEMORIES, client_as
-from tests.support.scripted_model import ScriptedModel
+from tests.support.scripted_model import ScriptedModel, calls
 
 KINDS = ("memory", "sealed")
 Open = Callable[[], Any]
@@ -172,6 +172,15 @@ async def test_every_other_way_in_names_the_quota_and_the_cure(opened: Open) -> 
         await ways[0]()
         # and of another owner nothing is counted here
         await memory.semantic.add(["User has a car."], **{**about, "user_id": "bob"})
+
+
+async def test_a_tool_tells_the_model_that_memory_is_full() -> None:
+    store = InMemoryStore()
+    await MemoryFacade(store, policy_of()).semantic.add(["A."], user_id="ann", session_id="1", agent_id="a")
+    model = ScriptedModel(script=[calls(("store_fact", {"text": "I have a car."})), "done"])
+    await say(graph_of(store, model, policy_of(memories=1)), "I have a car.")
+    assert "is full" in str(model.prompts[-1])
+    assert "Nothing was stored" in str(model.prompts[-1])
 
 
 async def test_a_route_answers_413_by_the_quotas_of_the_agent_that_reads(

@@ -133,3 +133,31 @@ async def test_who_holds_a_table_is_waited_for_without_stopping_the_others(
     finally:
         migration_steps.log.removeHandler(handler)
     await nothing_is_wrong(before)
+
+
+async def test_several_processes_do_it_together_while_others_write(before: str) -> None:
+    vector = str(MODEL.embeddings.embed_query("green tea"))
+    done, written = asyncio.Event(), 0
+
+    async def go_on_writing() -> None:
+        nonlocal written
+        async with await connect(before) as conn, stock_store(before, MODEL) as stock:
+            while not done.is_set():
+                # what was there before, and something new
+                prefix = f"memory.u{written % OWNERS}.dialog"
+                await write(conn, prefix, [f"k{written % OWNERS}", f"new{written}"], "a kettle", vector)
+                await stock.aput(("app", "u0", "notes"), f"k{written}", {"text": "white tea"})
+                if written % 5 == 0:
+                    await delete(conn, prefix, [f"new{written}"])
+                written += 1
+
+    writing = asyncio.create_task(go_on_writing())
+    await asyncio.gather(*(bring_up_to_date(before) for _ in range(3)))
+    done.set()
+    await writing
+    assert written
+    await nothing_is_wrong(before)
+    # who comes late, still with what it was to do, does nothing again
+    async with await connect(before) as conn:
+        await migration_steps.run_steps(conn, 22, dict(migrations.MIGRATIONS)[22])
+    await nothing_is_wrong(before)

@@ -137,6 +137,19 @@ async def test_everything_in_plain_is_sealed_and_stays_what_it_was(store: Memory
     assert await reseal(store.pool, ring, lambda done, total: None) == (0, 0, 0)
 
 
+async def test_what_an_older_version_and_another_store_wrote_is_sealed_too(store: MemoryStore) -> None:
+    items = await fill(store, each=3)
+    async with store.pool.connection() as conn:
+        # as in a database that the first version made, and as the store of LangGraph leaves a text
+        await conn.execute("DELETE FROM memory_owners")
+        await conn.execute("UPDATE store_vectors SET words = NULL, length = NULL")
+    ring = KeyRing(store.pool, MASTER)
+    assert (await reseal(store.pool, ring, lambda done, total: None)).from_plain == len(items)
+    assert await in_plain(store) == 0
+    assert all(row["sealed"] for row in await rows(store, "store_vectors"))
+    assert await opened(store, ring) == items
+
+
 async def test_new_data_keys_seal_anew_and_the_former_ones_go(store: MemoryStore) -> None:
     items = await fill(store)
     ring, elsewhere = KeyRing(store.pool, MASTER), KeyRing(store.pool, MASTER)

@@ -14,9 +14,12 @@ from psycopg.types.json import Jsonb
 from react_mem.errors import SealError
 from react_mem.memory.index.recall import Recall, RecallOp, read_question
 from react_mem.memory.model.interface import ALL_ARMS, Arm
+from react_mem.memory.store.key_ring import KeyRing
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.reembed import reembed
+from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.transactions import Guard
-from tests.support.databases import fresh_memory_store, open_memory_store, word_model
+from tests.support.databases import MASTER_KEY, fresh_memory_store, open_memory_store, word_model
 from tests.support.recalling import message
 
 DIALOG, FACTS, META = ("memory", "ann", "dialog"), ("memory", "ann", "semantic"), ("memory", "ann", "meta")
@@ -234,3 +237,27 @@ async def test_work_is_found_across_owners_by_what_the_database_sees(sealed: Mem
     assert sorted(item.value["session"] for item in found) == ["ann0", "ann1", "bob0", "bob1"]  # type: ignore[union-attr]
     assert {item.key for item in await sealed.asearch(("memory_work", "ann"), filter={"session": "ann1"})} == {"w1"}
     assert {item.key for item in await sealed.asearch(("memory",), query="tea")} == set()
+
+
+async def test_what_is_embedded_anew_is_sealed_and_found(sealed: MemoryStore) -> None:
+    await sealed.abatch([PutOp(FACTS, f"f{n}", fact(f"f{n}", f"tea {WORDS[n]}")) for n in range(5)])
+    model, url = word_model(32, "test:others"), sealed.pool.conninfo
+    settings = StorageSettings.model_validate({"database_url": url, "encryption_key": bytes(range(32)).hex()})
+    assert await reembed(settings, model, lambda done, total: None) == 5
+    async with open_memory_store(url, model, sealed=True) as moved:
+        assert [item.key for item in await moved.asearch(FACTS, query="tea cat", limit=1)] == ["f2"]
+        async with moved.pool.connection() as conn:
+            rows = await (await conn.execute("SELECT half, words, sealed_vector FROM store_vectors")).fetchall()
+    assert [(row["half"], row["words"]) for row in rows] == [(None, None)] * 5
+    assert all(row["sealed_vector"] for row in rows)
+
+
+async def test_equal_values_of_two_records_and_of_two_owners_are_sealed_differently(sealed: MemoryStore) -> None:
+    for namespace in (DIALOG, ("memory", "bob", "dialog")):
+        for key in ("m1", "m2"):
+            await sealed.aput(namespace, key, message("the same", 0))
+    async with sealed.pool.connection() as conn:
+        rows = await (await conn.execute("SELECT key, value ->> ':sealed' AS sealed FROM store")).fetchall()
+    assert len({row["sealed"] for row in rows}) == len({row["key"] for row in rows}) == 4
+    keys = await KeyRing(sealed.pool, MASTER_KEY).find(["ann", "bob"])
+    assert keys["ann"].keyed("m1") != keys["bob"].keyed("m1")

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from langgraph.store.base import GetOp, PutOp, SearchOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
+from psycopg import AsyncConnection
 
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
@@ -172,3 +173,13 @@ class TestBeyondTheStockStore:
                 await store.aput(ANN, "2", {"text": "black coffee"})
             await stock.setup()
             assert keys(await stock.asearch(ANN, query="black coffee", limit=1)) == ["2"]
+
+    async def test_starts_at_the_same_time(self, database_url: str) -> None:
+        async def start() -> None:
+            async with open_memory_store(database_url, word_model()) as store:
+                await store.aput(ANN, "1", {"text": "tea"})
+
+        await asyncio.gather(*(start() for _ in range(4)))
+        async with await AsyncConnection.connect(database_url) as conn:
+            row = await (await conn.execute("SELECT count(*) FROM memory_embedding")).fetchone()
+            assert row == (1,)

@@ -122,6 +122,14 @@ def test_what_is_sealed_opens_in_its_place_and_is_the_same_each_time(plain: byte
         key.open(sealed, bound + b"x")
 
 
+@given(st.binary(min_size=1, max_size=20), st.binary(max_size=20), st.integers(0, 20))
+def test_a_nonce_is_not_that_of_another_place_or_value(bound: bytes, plain: bytes, cut: int) -> None:
+    key, joined = owner_key(1), bound + b"\0" + plain
+    other = (joined[:cut], joined[cut + 1 :])
+    same = key.seal(plain, bound)[5:17] == key.seal(other[1], other[0])[5:17]
+    assert same == (other == (bound, plain))
+
+
 @given(st.integers(0, SEAL_BYTES + 4))
 def test_a_changed_byte_does_not_open(place: int) -> None:
     key = owner_key(1)

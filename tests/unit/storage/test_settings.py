@@ -98,6 +98,14 @@ def test_the_password_is_not_shown() -> None:
     assert "s3cret" not in repr(StorageSettings.from_env({"DATABASE_URL": "postgresql://ann:s3cret@host/db"}))
 
 
+def test_the_master_keys_are_not_shown() -> None:
+    key, former = bytes(range(32)).hex(), bytes(range(1, 33)).hex()
+    settings = StorageSettings.from_env({"MEMORY_ENCRYPTION_KEY": key, "MEMORY_ENCRYPTION_KEY_FORMER": former})
+    assert settings.master_key() is not None
+    assert key not in repr(settings)
+    assert former not in repr(settings)
+
+
 SEED = bytes(range(32))
 PEM = (
     Ed25519PrivateKey.from_private_bytes(SEED).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
