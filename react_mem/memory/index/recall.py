@@ -47,7 +47,7 @@ class Question:
 
     `text`, which is embedded, is without the speakers' names: these stand in every message of others and in none of
     their own. `speaker` is the mark of the expected one; empty if unknown. `names` are as words, and not among the
-    weighted `terms`.
+    weighted `terms`. `missing` has the arms that lost their part of the question to an error, with the cause.
     """
 
     text: str
@@ -56,6 +56,7 @@ class Question:
     periods: tuple[Period, ...]
     asks_when: bool
     names: tuple[str, ...] = ()
+    missing: Mapping[Arm, str] = field(default_factory=dict, compare=False)
 
     def naming(self) -> Question:
         """Return the question with the names among its words: for facts, which name people, unlike messages."""
@@ -78,10 +79,12 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
     weights = {term: _WEAK if term in _WEAK_WORDS else 1.0 for term in distinct}
     # of a long one, the words that say most
     kept = set(sorted(weights, key=lambda term: (-weights[term], -len(term)))[:MAX_TERMS])
+    missing: dict[Arm, str] = {}
     try:
         periods, when = named_periods(asked, now), asks_when(asked)
     except Exception as error:  # of all that is read of a question this computes with what it says
-        log.warning("memory is searched without the times of the question: %s", cause_of(error))
+        missing[Arm.TIME] = cause_of(error)
+        log.warning("memory is searched without the times of the question: %s", missing[Arm.TIME])
         periods, when = (), False
     return Question(
         text=text if index_terms(text) else asked,
@@ -90,6 +93,7 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
         periods=periods,
         asks_when=when,
         names=tuple(sorted(names)),
+        missing=missing,
     )
 
 

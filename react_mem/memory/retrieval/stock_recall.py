@@ -297,7 +297,13 @@ async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result 
     if not ops:
         return []
     can = capabilities(store)
-    return await (can.arecall(ops) if can.recalls else recall_stock(store, ops))
+    answers = await (can.arecall(ops) if can.recalls else recall_stock(store, ops))
+    return [
+        answer.without({arm: cause for arm, cause in op.question.missing.items() if arm in op.arms})
+        if isinstance(op, RecallOp) and isinstance(answer, Recall)
+        else answer
+        for op, answer in zip(ops, answers, strict=True)
+    ]
 
 
 class DividedStore(BaseStore, StoreCapabilities):
