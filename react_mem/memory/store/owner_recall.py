@@ -6,7 +6,8 @@ Where a found record was written after the index was read, the recall is scored 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,10 +15,11 @@ from langgraph.store.base import Item
 from numpy.typing import NDArray
 from psycopg.rows import DictRow
 
-from react_mem.memory.index.ranked_hits import KnownCosines, VectorCosines
+from react_mem.memory.index.ranked_hits import KnownCosines, RankedHits, VectorCosines
 from react_mem.memory.index.recall import PARTNER_FIELDS, HitsToShow, Recall, RecallOp
 from react_mem.memory.index.scorer import Corpus, score_compared
 from react_mem.memory.index.texts import IndexedTexts
+from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import owner_of, owner_of_path
 from react_mem.memory.store.calibration import Calibration
@@ -28,6 +30,35 @@ from react_mem.memory.store.reading import rows_of
 from react_mem.memory.store.row_codec import Keys, RowCodec, both_keys
 from react_mem.memory.store.row_security import Connection, Pool, confined
 from react_mem.memory.store.stored_text import text_array
+
+# A recall that fails, asked again arm by arm: one that raises costs what it would have found, not the read.
+
+log = logging.getLogger(__name__)
+
+
+def _arm_by_arm(
+    ask: Callable[[RecallOp], RankedHits], op: RecallOp, failure: Exception
+) -> tuple[RankedHits, dict[Arm, str]]:
+    """Return the result of a recall by the arms that do not raise, and the causes of the others.
+
+    A failing arm costs only its own results. Where no arm is to blame, `failure` is raised.
+    """
+    causes: dict[Arm, str] = {}
+    kept: frozenset[Arm] = frozenset()
+    found: list[RankedHits] = []
+    for arm in (arm for arm in Arm if arm in op.arms):
+        trial = kept | {arm}
+        try:
+            found = [ask(op._replace(arms=trial))]
+        except Exception as error:  # whatever is computed of a question
+            causes[arm] = cause_of(error)
+        else:
+            kept = trial
+    if not found:
+        raise failure
+    log.warning("memory is searched without %s", "; ".join(f"{arm}: {why}" for arm, why in causes.items()))
+    return found[0], causes
+
 
 Vector = NDArray[np.float32]
 
@@ -83,11 +114,20 @@ class _AskedRecall:
         texts, vector = self.texts, self.vector
         if texts is None:
             return
-        known = KnownCosines(texts)
-        if vector is not None and Arm.VECTOR in self.op.arms and len(texts):
-            asked = id(texts), id(vector)
-            known = compared[asked] = compared.get(asked) or VectorCosines(texts, vector)
-        self.shown.begin(score_compared(known, self.op, calibration, self.corpus))
+
+        def ask(op: RecallOp) -> RankedHits:
+            known = KnownCosines(texts)
+            if vector is not None and Arm.VECTOR in op.arms and len(texts):
+                asked = id(texts), id(vector)
+                known = compared[asked] = compared.get(asked) or VectorCosines(texts, vector)
+            return score_compared(known, op, calibration, self.corpus)
+
+        try:
+            ranking = ask(self.op)
+        except Exception as error:  # whatever is computed of a question
+            ranking, causes = _arm_by_arm(ask, self.op, error)
+            self.missing |= causes
+        self.shown.begin(ranking)
 
     def next_records(self) -> list[_Record]:
         """Return the next records to read; none when enough was found or no candidate is left."""

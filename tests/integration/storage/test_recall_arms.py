@@ -10,10 +10,13 @@ import pytest
 
 from react_mem.memory.index import recall as fusion
 from react_mem.memory.index import recall as question
+from react_mem.memory.index.ranked_hits import KnownCosines, RankedHits
 from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.language.times import Period
 from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.retrieval.stock_recall import recall
+from react_mem.memory.store import owner_recall
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.recalling import asked, message, open_recalling, put, shared_database
 
@@ -87,7 +90,35 @@ async def test_a_time_that_cannot_be_read_costs_the_time(store: MemoryStore, mon
     [answer] = await recall(store, [asked("zebra in May 2024")])
     assert isinstance(answer, Recall)
     assert len(answer.found) == 6
-    assert answer.missing == {}
+    assert list(answer.missing) == [Arm.TIME]
+
+
+def _break(monkeypatch: pytest.MonkeyPatch, *arms: Arm) -> None:
+    """Have scoring raise where one of some arms is asked, as a computation may that meets what nobody thought of."""
+    whole = score_compared
+
+    def broken(known: KnownCosines, op: RecallOp, *more: Any) -> RankedHits:
+        if not op.arms.isdisjoint(arms):
+            raise FloatingPointError('value "secret value" out of range: underflow')
+        return whole(known, op, *more)
+
+    monkeypatch.setattr(owner_recall, "score_compared", broken)
+
+
+@pytest.mark.parametrize("arm", [Arm.VECTOR, Arm.TIME])
+async def test_an_arm_that_raises_costs_only_itself(
+    store: MemoryStore, arm: Arm, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await said_on_many_days(store, range(6))
+    [expected] = await answers(store, [asked("zebra in May 2024", arms=ALL_ARMS - {arm})])
+    _break(monkeypatch, arm)
+    [answer] = await answers(store, [asked("zebra in May 2024")])
+    assert list(answer.missing) == [arm]
+    assert [hit.key for hit in answer.found] == [hit.key for hit in expected.found]
+    assert "FloatingPointError" in answer.missing[arm]
+    assert str(arm) in caplog.text
+    for said in (answer.missing[arm], caplog.text):
+        assert "secret value" not in said
 
 
 async def test_an_instruction_of_the_users_is_found_by_its_topic_alone(store: MemoryStore) -> None:
