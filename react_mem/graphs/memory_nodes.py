@@ -60,7 +60,7 @@ from react_mem.memory.runtime import (
     withhold,
 )
 from react_mem.memory.turns import Identity, Recalled, TurnMemory, cause_of, identify
-from react_mem.tools.registry import recall_step
+from react_mem.tools.plain_tools import recall_step
 
 if TYPE_CHECKING:
     from react_mem.tools.web.search import WebSearch

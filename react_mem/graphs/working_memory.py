@@ -23,7 +23,7 @@ from react_mem.memory import MemoryPolicy, telemetry
 from react_mem.memory.context import count_tokens, flat, is_step, is_users, squeezed_text, text_of
 from react_mem.memory.language import normalise
 from react_mem.prompts import load_prompt
-from react_mem.tools.registry import compress_working_memory
+from react_mem.tools.plain_tools import compress_working_memory
 
 # Older steps in few words, without asking a model: how each began, and whatever of it a later step uses.
 

@@ -25,7 +25,7 @@ from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import scope_namespace, work_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.turns import Turns
-from react_mem.tools.registry import end_conversation
+from react_mem.tools.plain_tools import end_conversation
 from tests.support.scripted_model import ScriptedModel, calls
 
 

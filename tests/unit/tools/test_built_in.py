@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from langchain_core.tools import ToolException
 
-from react_mem.tools.registry import calculator, current_time
+from react_mem.tools.plain_tools import calculator, current_time
 
 
 @pytest.mark.parametrize(
