@@ -121,6 +121,14 @@ async def test_what_was_forgotten_does_not_come_back_and_is_told(memory: MemoryF
     assert "Hello" not in left
 
 
+async def test_once_erased_altogether_it_can_be_imported_anew(memory: MemoryFacade) -> None:
+    source = Told(fact("1", "Likes tea"))
+    await import_from(memory, source, ANN)
+    await memory.forget_user("ann")
+    assert await all_items(memory.store) == []
+    assert (await import_from(memory, source, ANN)).added["ann"] == 1
+
+
 async def test_what_was_corrected_stays_corrected(memory: MemoryFacade) -> None:
     source = Told(fact("1", "Lives in Huế"))
     await import_from(memory, source, ANN)
