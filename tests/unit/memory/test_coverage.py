@@ -116,6 +116,17 @@ async def test_of_a_statement_that_is_read_in_part_the_rest_is_kept() -> None:
     assert await facts(store, verbatim=True) == ["and I have a boat."]
 
 
+async def test_a_conversation_that_is_concluded_loses_no_clause_that_the_model_is_not_shown() -> None:
+    store = InMemoryStore()
+    said = [f"I own book number {n}. I own coin number {n}." for n in range(40)]
+    for number, text in enumerate(said):
+        await read(store, text, None, number)
+    assert len(await facts(store, verbatim=True)) == 80
+    await end_conversation(turns(store, Labeller(*(Says(f"book number {n}.") for n in range(40)), rest=None)))
+    left = [*await facts(store, verbatim=True), *await facts(store, verbatim=False)]
+    assert sorted(left) == sorted(sentence for text in said for sentence in text.replace(". ", ".|").split("|"))
+
+
 async def test_what_was_kept_as_said_goes_when_it_is_read_at_the_end_of_the_conversation() -> None:
     store = InMemoryStore()
     await read(store, "I like tofu a lot, and I never touch shellfish.", Labeller(Says("tofu"), rest=None))
