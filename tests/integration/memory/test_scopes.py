@@ -277,6 +277,12 @@ class TestExperience:
         assert await memory.experience.get_failures("other", user_id="ann") == []
         assert await memory.experience.get_failures("trip", user_id="bob") == []
 
+    async def test_a_policy_can_keep_none(self, open_memory: Open) -> None:
+        memory = open_memory(learning={"experience": False})
+        await memory.experience.log_step({"tool": "search"}, **ANN)
+        await memory.write(event(MemoryScope.EXPERIENCE, tool="search"))
+        assert await memory.list_records("ann") == []
+
 
 WRITES: dict[str, dict[str, Any]] = {
     "text": {"scope": MemoryScope.SEMANTIC, "text": "User likes tea"},
