@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.errors import ModelUnavailable
-from react_mem.memory.model.operations import Extraction
 from react_mem.memory.model.records import Summary
 from react_mem.memory.store.capabilities import everything
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
@@ -180,30 +177,6 @@ async def waiting_to_be_folded(store: InMemoryStore, turns: int = 3) -> Conversa
     talk = Conversation(store).shaped(n_sum=100, window="oldest")
     await talk.say(*facts(turns))
     return talk.shaped(n_sum=6)
-
-
-async def test_a_turn_that_is_read_again_much_later_joins_once() -> None:
-    class Reader:
-        """An extractor whose model is down at first."""
-
-        down = True
-
-        async def extract(self, *args: Any, **options: Any) -> Extraction:
-            if self.down:
-                raise ModelUnavailable("down")
-            return Extraction()
-
-    store, reader = InMemoryStore(), Reader()
-    talk = Conversation(store).shaped(window="oldest")
-    talk.turns = replace(talk.turns, extractor=reader)
-    assert (await talk.say("I have a cat.")).waiting == 1
-    reader.down = False
-    await talk.say(*facts(12))
-    [waiting] = await store.asearch(("memory", "ann", "pending"))
-    await store.aput(waiting.namespace, waiting.key, {**waiting.value, "retry_at": None}, index=False)
-    await talk.turns.extract()
-    assert await talk.memory.pending("ann") == []
-    assert await talk.reachable() == [message.content for message in talk.thread]
 
 
 async def test_two_workers_fold_what_is_due_once() -> None:
