@@ -11,9 +11,11 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.operations import Extractor
+from react_mem.memory.model.operations import Extractor, Unread
+from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.write.committing import MAX_VERBATIM
+from react_mem.memory.model.records import Message
+from react_mem.memory.write.committing import MAX_VERBATIM, unread_facts
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.turns import Turns
@@ -151,3 +153,10 @@ async def test_what_only_depends_on_what_was_said_is_not_reported_as_new() -> No
     assert (report.stored, report.retired) == (["I moved to Rome."], ["I live in Oslo."])
     [commute] = [value for value in await values(store) if "commute" in value["text"]]
     assert len(commute["doubts"]) == 1
+
+
+def test_words_of_a_message_are_trusted_no_more_than_the_message() -> None:
+    where: dict[str, Any] = {"session_id": "1", "agent_id": "tester", "turn": 0}
+    said = Message(id="m", text="I like tea.", content="I like tea.", role="user", origin=Origin.QUOTED, **where)
+    [fact] = unread_facts([Unread("I like tea.", "m")], [said], "tester")
+    assert fact.origin is Origin.QUOTED
