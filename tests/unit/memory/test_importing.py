@@ -409,6 +409,15 @@ async def test_what_its_source_ends_or_words_as_what_is_known_ends_here(memory: 
     assert await all_items(memory.store) == before
 
 
+async def test_what_its_source_ended_and_says_again_is_believed_again(memory: MemoryFacade) -> None:
+    ended = fact("1", "Works at the library", valid_to=LONG_AGO, expired_at=LONG_AGO)
+    again = fact("2", "Works at the library", at=LONG_AGO + timedelta(days=9))
+    await import_from(memory, Told(ended, again), ANN)
+    assert (await facts(memory))["Works at the library"].current
+    await import_from(memory, Told(ended), ANN)
+    assert (await facts(memory))["Works at the library"].current
+
+
 async def test_documents_and_episodes_are_replaced_and_messages_stay(memory: MemoryFacade) -> None:
     def entries(version: str) -> list[ForeignEntry]:
         return [
