@@ -102,6 +102,18 @@ async def test_a_client_goes_on_after_a_restart_of_the_server(guarded_server: De
         assert await recalled(client, "What is my cat called?") == ["My cat is called Mimi."]
 
 
+async def test_calls_of_two_users_at_once_are_answered_to_each_their_own(guarded_server: DevServer) -> None:
+    async def told(user: str, name: str, mode: str) -> list[str]:
+        async with client_of(guarded_server, user, mode) as client:
+            await remember(client, f"My cat is called {name}")
+            found = await asyncio.gather(*(recalled(client, "What is my cat called?") for _ in range(5)))
+            return [text for texts in found for text in texts]
+
+    one, other = await asyncio.gather(told("gus", "Mimi", "legacy"), told("hal", "Tom", "auto"))
+    assert one == ["My cat is called Mimi."] * 5
+    assert other == ["My cat is called Tom."] * 5
+
+
 async def test_nobody_reaches_somebody_elses_memory_by_its_id(guarded_server: DevServer) -> None:
     async with client_of(guarded_server, "ida") as client:
         [stored] = (await remember(client, "My locker code is 4711"))["memories"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from react_mem.memory import MemoryFacade, MemoryQuery, MemoryScope
 from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import now
+from react_mem.memory.rights.hidden import erase_due
 from react_mem.memory.store.capabilities import everything, set_aside
 from react_mem.memory.work.items import Work, work_namespace
 from react_mem.memory.write.conversations import end_conversation
@@ -138,3 +140,12 @@ async def test_what_the_user_forgets_for_good_meanwhile_does_not_come_back(inlin
     for one in await inline.hidden("gus"):
         await inline.undo("gus", one.id)
     assert "I like green tea. I have a boat." not in str(await inline.store.asearch(("memory", "gus"), limit=1_000))
+
+
+async def test_two_workers_may_erase_at_the_same_time(inline: MemoryFacade, monkeypatch: pytest.MonkeyPatch) -> None:
+    await hide(inline, "hal")
+    later = now() + timedelta(days=1, minutes=1)
+    monkeypatch.setattr("react_mem.memory.rights.hidden.now", lambda: later)
+    done = await asyncio.gather(*(erase_due(inline.store, "hal") for _ in range(4)))
+    assert sum(len(receipts) for receipts, _ in done) == 1
+    assert await inline.hidden("hal") == []

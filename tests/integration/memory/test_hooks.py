@@ -27,6 +27,7 @@ from react_mem.memory.model.states import StepExperience
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread
 from tests.support.scripted_model import ScriptedModel
+from tests.unit.graphs.test_memory_nodes import BrokenStore
 
 WHO: dict[str, Any] = {"user_id": "ann", "session_id": "0", "agent_id": "tester"}
 
@@ -115,6 +116,20 @@ async def test_a_failing_node_fails_and_its_failure_is_logged() -> None:
         await run(one_node(store), "fail")
     [step] = await experience(store)
     assert (step.success, step.error) == (False, "RuntimeError: no answer")
+
+
+async def test_an_interrupt_is_no_outcome() -> None:
+    store = memory_store()
+    await run(one_node(store), "ask")
+    assert await experience(store) == []
+
+
+async def test_a_failing_memory_costs_the_memory_not_the_node() -> None:
+    store = BrokenStore()
+    store.broken = True
+    said, seen = await run(one_node(store), "hello")
+    assert said == "hello"
+    assert memory_events(seen) == [("retrieve", "degraded", "answer"), ("store", "degraded", "answer")]
 
 
 @pytest.mark.parametrize(("context", "has_store"), [(None, True), (ANN, False)])

@@ -98,6 +98,16 @@ class TestExport:
         with pytest.raises(ValueError, match="line 1"):
             await MemoryFacade(InMemoryStore()).import_user("ann", first)
 
+    async def test_a_record_that_does_not_say_its_kind_is_one_of_its_scope_and_trusted_no_more(self) -> None:
+        source, target = MemoryFacade(InMemoryStore()), MemoryFacade(InMemoryStore())
+        await source.profile.update_profile("ann", {"name": "Ann"})
+        first, line = await lines(source)
+        told = json.loads(line)
+        del told["record"]["kind"]
+        await target.import_user("ann", [first, json.dumps(told)])
+        [_, kept] = [json.loads(line) for line in await lines(target)]
+        assert (kept["record"]["kind"], kept["record"]["fields"]["name"]["origin"]) == ("profile", "import")
+
 
 class TestDeleteSession:
     async def test_what_it_alone_said_goes_and_what_others_say_stays(self, memory: MemoryFacade) -> None:
@@ -138,6 +148,14 @@ class TestDeleteSession:
         await memory.delete_session("ann", "monday")
         [fact] = await memory.semantic.search("lives in", user_id="ann")
         assert (fact.payload["text"], fact.payload["valid_to"]) == ("I live in Huế", None)
+
+    async def test_what_ended_before_it_ends_with_what_came_after_it(self, memory: MemoryFacade) -> None:
+        for day, city in [("sunday", "Huế"), ("monday", "Hà Nội"), ("tuesday", "Đà Nẵng")]:
+            await move(memory, day, city)
+        await memory.delete_session("ann", "monday")
+        first, last = await memory.semantic.history(user_id="ann")
+        assert (first.text, first.current, first.superseded_by) == ("I live in Huế", False, last.id)
+        assert (last.text, last.current, first.valid_to) == ("I live in Đà Nẵng", True, last.said_at)
 
 
 class TestForgetUser:

@@ -18,6 +18,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import ProfileValue
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import Skill
+from react_mem.memory.reflect.skill_learner import record_turn
 from react_mem.memory.scopes import steps_to_experience
 from tests.integration.memory.conftest import Open, every_store
 from tests.support.retiring import retire
@@ -276,6 +277,14 @@ class TestExperience:
         assert [(step.session_id, step.tool) for step in trace] == [("tuesday", "search"), ("tuesday", "search")]
         assert await memory.experience.get_failures("other", user_id="ann") == []
         assert await memory.experience.get_failures("trip", user_id="bob") == []
+
+    async def test_a_policy_can_keep_none(self, open_memory: Open) -> None:
+        memory = open_memory(learning={"experience": False})
+        await memory.experience.log_step({"tool": "search"}, **ANN)
+        await memory.write(event(MemoryScope.EXPERIENCE, tool="search"))
+        step = {"action": "search", "arguments": {}, "observation": "", "error": ""}
+        await record_turn(memory, turn_id="m1", offered=(), steps=[step], **ANN)
+        assert await memory.list_records("ann") == []
 
 
 WRITES: dict[str, dict[str, Any]] = {

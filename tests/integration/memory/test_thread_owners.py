@@ -53,6 +53,15 @@ async def test_one_thread_of_an_agent_without_memory_can_be_forgotten() -> None:
     assert [mark.value["thread_id"] for mark in await thread_marks(store, "ann")] == ["two"]
 
 
+async def test_a_thread_of_which_nothing_is_remembered_any_more_goes_with_its_user() -> None:
+    store, threads = InMemoryStore(), InMemorySaver()
+    await answered(store, threads, "ann", "hers", manager="react_mem")
+    memory = MemoryFacade(store, checkpointer=threads)
+    await memory.forget("ann", *[item.id for item in await memory.list_records("ann")])
+    assert await memory.forget_user("ann") == ["hers"]
+    assert not await is_there(threads, "hers")
+
+
 @pytest.mark.parametrize("how", ["user", "conversation"])
 async def test_a_file_that_names_a_thread_of_somebody_else_gives_nobody_that_thread(
     how: str, memory: MemoryFacade

@@ -97,3 +97,14 @@ async def test_what_has_been_taken_in_by_another_fact_is_told_there() -> None:
     assert await talk.facts() == ["I have a red boat.", "I play and love chess."]
     await talk.say(CHESS, thread="wednesday")
     assert await talk.facts() == ["I have a red boat.", "I play and love chess."]
+
+
+async def test_it_is_told_again_where_its_message_is_gone() -> None:
+    talk = Keyless()
+    await talk.say(CHESS, thread="monday")
+    await by_rest(talk.memory, CHESS)
+    await talk.memory.delete_session(USER, REMEMBERED)
+    await by_rest(talk.memory, CHESS)
+    assert await messages(talk.memory, REMEMBERED) == [CHESS]
+    await talk.memory.delete_session(USER, "monday")
+    assert await talk.facts() == [CHESS]

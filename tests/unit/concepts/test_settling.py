@@ -90,3 +90,13 @@ async def test_what_a_model_does_not_say_changes_nothing(said: str | Callable[..
     await write_facts(store, *ACTOR)
     await settle_concepts(store, ScriptedModel(script=[said]))
     assert len(await names(store)) == 2
+
+
+async def test_what_two_verdicts_keep_apart_a_third_does_not_join() -> None:
+    store = InMemoryStore()
+    spelt = ("Arnold Schwarzenegger", "Arnold Schwarzeneger", "Arnold Schwarzenneger")
+    await write_facts(store, *(fact(f"I met {name}") for name in spelt))
+    model = judge(["p1", "p2"], ["p3"])
+    await settle_concepts(store, model)
+    assert len(asked(model)) == 3
+    assert len(await names(store)) == 2

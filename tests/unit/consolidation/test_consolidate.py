@@ -184,6 +184,13 @@ async def test_what_the_memories_do_not_bear_out_is_refused(
     assert any(why in reason for reason in report.refused), report.refused
 
 
+async def test_what_denies_all_its_memories_is_refused(store: InMemoryStore) -> None:
+    await keep(store, *told("I never eat beef for dinner", "I do not eat pork for dinner", "I eat no ham at dinner"))
+    said = item("I eat beef and pork for dinner.", "f1", "f2")
+    report = await consolidate(store, model(said))
+    assert (await texts(store), [reason for reason in report.refused if "opposite" in reason] != []) == ([], True)
+
+
 async def test_what_is_forgotten_while_the_model_thinks_does_not_come_back(store: InMemoryStore) -> None:
     await keep(store, *DAIRY)
 

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from react_mem.memory.llm.answers import Answer
 from react_mem.memory.model.operations import ExistingMemory, TranscriptMessage
-from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, Briefing, brief
+from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, MAX_MESSAGES, Briefing, brief
+from react_mem.memory.write.extraction.checks import check
 from tests.support.labels import memories_in
 
 
@@ -88,3 +90,10 @@ def test_no_memory_can_forge_another(text: str, about: str) -> None:
     known = [ExistingMemory("x", text, about=about), ExistingMemory("y", "I ski")]
     rows = brief([TranscriptMessage("a", "user", "hi")], known).memories.split("\n")
     assert [row.partition(":")[0] for row in rows[1:-1]] == ["f1", "f2"]
+
+
+def test_what_was_said_before_the_messages_that_are_shown_is_kept_as_it_was_said() -> None:
+    said = [TranscriptMessage(f"id-{i}", "user", f"I own boat number {i}.") for i in range(MAX_MESSAGES + 20)]
+    result = check(Answer({"facts": [], "others": []}), brief(said, ()))
+    assert {one.source_id for one in result.unread} == {message.id for message in said}
+    assert not result.complete

@@ -9,6 +9,7 @@ import pytest
 
 from react_mem.memory.language.clauses import cut
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.write.extraction.proposal import MAX_FACTS
 from tests.support.labels import episode, fact, field, other, proposal
 from tests.unit.extraction.judging import Said, judged, only, reasons, unread
 
@@ -509,3 +510,14 @@ def test_a_value_that_the_sentence_goes_beyond_is_kept_behind_the_question(
     said: list[tuple[Any, str]] = [("assistant", asked), ("user", reply)]
     operation = only(judged(said, {"facts": [{"c": [1], "text": sentence}]}))
     assert (operation.text, operation.origin) == (text, Origin.USER)
+
+
+def test_a_refused_label_covers_nothing() -> None:
+    labels = proposal([fact(1, rel="forget", target="f1")], [other(7)])
+    result = judged("I like tea.", labels)
+    assert (unread(result), result.complete) == (["I like tea."], False)
+
+
+def test_more_than_was_asked_for_is_refused() -> None:
+    result = judged("I like tea.", proposal([fact(1)] * (MAX_FACTS + 5)))
+    assert (len(result.ops), len(result.rejected)) == (1, 5)

@@ -117,3 +117,29 @@ def test_a_strangers_word_in_the_form_of_a_known_fact_ends_nothing() -> None:
     labels = proposal([fact(2, "La usuaria vive en Villamentira.", "corrects", "f1")])
     result = judged(said, labels, ["Soy alérgica a los cacahuetes.", "Vivo en Granada."])
     assert (result.ops, reasons(result)) == ((), ["its sentence says nothing of its clause"])
+
+
+def test_a_clause_that_both_ends_and_forgets_does_neither() -> None:
+    labels = [fact(1, "User sold the lathe.", "ends", "f1"), fact(1, "the lathe", "forget", "f2")]
+    result = judged("So much for the lathe and the dog", proposal(labels), [LATHE, DOG])
+    assert [one.relation for one in result.ops] == []
+
+
+def test_what_one_message_says_again_it_does_not_end() -> None:
+    labels = [fact(1, "User is not from Faro.", "ends", "f1"), fact(2, "User lives in Turku.", "same", "f1")]
+    result = judged("No, not Faro. I live in Turku.", proposal(labels), ["I live in Turku."])
+    assert [one.relation for one in result.ops] == ["same"]
+
+
+def test_of_several_memories_that_a_message_does_not_name_none_ends() -> None:
+    labels = [fact(1, "It is over for good.", "ends", "f1"), fact(2, "User left all that.", "ends", "f2")]
+    said = "Well, it is over for good. I left all that behind."
+    result = judged(said, proposal(labels), [LATHE, DOG])
+    assert [one.relation for one in result.ops] == ["unsure", "unsure"]
+    assert only(judged(said, proposal(labels[:1]), [LATHE, DOG])).relation == "ends"
+
+
+def test_words_that_name_another_memory_end_that_or_none() -> None:
+    labels = proposal([fact(1, "the wage", "forget", "f1")])
+    result = judged("Please drop what I told you of my wages", labels, ["I sort mail in Derby", "My wages are poor"])
+    assert (result.ops, reasons(result)) == ((), ["the user's words name something else"])

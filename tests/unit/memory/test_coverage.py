@@ -11,9 +11,11 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.operations import Extractor
+from react_mem.memory.model.operations import Extractor, Unread
+from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.write.committing import MAX_VERBATIM
+from react_mem.memory.model.records import Message
+from react_mem.memory.write.committing import MAX_VERBATIM, unread_facts
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.turns import Turns
@@ -116,6 +118,17 @@ async def test_of_a_statement_that_is_read_in_part_the_rest_is_kept() -> None:
     assert await facts(store, verbatim=True) == ["and I have a boat."]
 
 
+async def test_a_conversation_that_is_concluded_loses_no_clause_that_the_model_is_not_shown() -> None:
+    store = InMemoryStore()
+    said = [f"I own book number {n}. I own coin number {n}." for n in range(40)]
+    for number, text in enumerate(said):
+        await read(store, text, None, number)
+    assert len(await facts(store, verbatim=True)) == 80
+    await end_conversation(turns(store, Labeller(*(Says(f"book number {n}.") for n in range(40)), rest=None)))
+    left = [*await facts(store, verbatim=True), *await facts(store, verbatim=False)]
+    assert sorted(left) == sorted(sentence for text in said for sentence in text.replace(". ", ".|").split("|"))
+
+
 async def test_what_was_kept_as_said_goes_when_it_is_read_at_the_end_of_the_conversation() -> None:
     store = InMemoryStore()
     await read(store, "I like tofu a lot, and I never touch shellfish.", Labeller(Says("tofu"), rest=None))
@@ -140,3 +153,10 @@ async def test_what_only_depends_on_what_was_said_is_not_reported_as_new() -> No
     assert (report.stored, report.retired) == (["I moved to Rome."], ["I live in Oslo."])
     [commute] = [value for value in await values(store) if "commute" in value["text"]]
     assert len(commute["doubts"]) == 1
+
+
+def test_words_of_a_message_are_trusted_no_more_than_the_message() -> None:
+    where: dict[str, Any] = {"session_id": "1", "agent_id": "tester", "turn": 0}
+    said = Message(id="m", text="I like tea.", content="I like tea.", role="user", origin=Origin.QUOTED, **where)
+    [fact] = unread_facts([Unread("I like tea.", "m")], [said], "tester")
+    assert fact.origin is Origin.QUOTED

@@ -112,3 +112,18 @@ async def test_what_two_others_say_is_left_apart() -> None:
     await say(memory, "I am a doctor at work", origin=Origin.IMPORT)
     done, model = await run(memory, ["p1"])
     assert (done.retired, model.prompts) == ([], [])
+
+
+async def test_no_pair_is_passed_over_where_many_facts_are_written_at_once() -> None:
+    memory = store()
+    things = [f"{first}{second}" for first in "bdfgklmn" for second in ("ado", "emi", "oru", "upa", "ixe")]
+    said = [text for thing in things for text in (f"I collect old {thing}", f"Old {thing} I collect")]
+    operations = [Operation("new", text, source_ids=(f"said: {text}",)) for text in said]
+    await write_facts(memory, "ann", operations, at=now(), session_id="s", agent_id="a")
+    asked: list[str] = []
+    calls = 1
+    while calls:
+        done, model = await run(memory, [])
+        asked += map(str, model.prompts)
+        calls = done.calls
+    assert [text for text in said if not any(text in prompt for prompt in asked)] == []

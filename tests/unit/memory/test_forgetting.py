@@ -12,6 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import (
     EpisodeDraft,
     ExistingMemory,
@@ -22,6 +24,7 @@ from react_mem.memory.model.operations import (
 )
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.rights.forgetting import forget_said
+from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.turns import Turns
 
 ALLERGY = "I'm allergic to penicillin"
@@ -86,6 +89,25 @@ async def everything(store: InMemoryStore) -> str:
     return str([item.value for item in items])
 
 
+async def test_nothing_that_was_made_of_it_is_left_though_its_message_says_more() -> None:
+    store = InMemoryStore()
+    one = turns(store, Reader())
+    step = {"action": "look_up", "arguments": {"what": "allergic to penicillin"}, "observation": "", "error": ""}
+    await say(one, BOTH, steps=[step])
+    await one.extract()
+    before = await everything(store)
+    assert all(made in before for made in ("allergies", "outcome': 'A penicillin", "cannot take", "look_up"))
+
+    assert (await forget_said(store, "ann", ALLERGY)).receipt.messages == 1
+
+    assert "penicillin" not in await everything(store)
+    profile = await one.memory.profile.get_profile("ann")
+    assert profile is not None
+    assert profile.text == "city: Hue"
+    facts = await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC), filter={"kind": "fact"}, limit=10)
+    assert [item.value["text"] for item in facts] == ["I live in Hue."]
+
+
 async def test_a_field_that_the_user_only_assented_to_is_forgotten_too() -> None:
     store = InMemoryStore()
     one = turns(store, Reader())
@@ -117,6 +139,24 @@ async def test_what_is_forgotten_while_a_later_turn_is_read_is_not_made_anew(ear
     await forget_said(store, "ann", ALLERGY)
     reader.go_on.set()
     await work
+    assert "penicillin" not in await everything(store)
+
+
+async def test_what_is_forgotten_while_its_conversation_is_concluded_is_not_made_anew() -> None:
+    store, reader = InMemoryStore(), Reader()
+    one = turns(store, reader)
+    await say(one, BOTH)
+    await one.extract()
+    reader.asked.clear()
+    reader.go_on.clear()
+    work = asyncio.create_task(end_conversation(one))
+    await reader.asked.wait()
+    await forget_said(store, "ann", ALLERGY)
+    reader.go_on.set()
+    await work
+    assert "penicillin" not in await everything(store)
+    # it stays open, and is concluded with what is left of it
+    await end_conversation(one)
     assert "penicillin" not in await everything(store)
 
 

@@ -187,3 +187,7 @@ async def test_the_keyless_model_notes_nothing_where_nothing_is_kept(statement: 
     assert statement not in answer
     assert off in await said(agent, question, "2")
     assert statement in await said(agent, statement, "3", user_id="ann")
+
+
+def test_from_python_nobody_stands_in(development: None) -> None:
+    assert owner(Runtime(context=None)) is None

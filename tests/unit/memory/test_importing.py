@@ -121,6 +121,14 @@ async def test_what_was_forgotten_does_not_come_back_and_is_told(memory: MemoryF
     assert "Hello" not in left
 
 
+async def test_once_erased_altogether_it_can_be_imported_anew(memory: MemoryFacade) -> None:
+    source = Told(fact("1", "Likes tea"))
+    await import_from(memory, source, ANN)
+    await memory.forget_user("ann")
+    assert await all_items(memory.store) == []
+    assert (await import_from(memory, source, ANN)).added["ann"] == 1
+
+
 async def test_what_was_corrected_stays_corrected(memory: MemoryFacade) -> None:
     source = Told(fact("1", "Lives in Huế"))
     await import_from(memory, source, ANN)
@@ -399,6 +407,15 @@ async def test_what_its_source_ends_or_words_as_what_is_known_ends_here(memory: 
     before = await all_items(memory.store)
     assert (await import_from(memory, Told(over, same), ANN)).known["ann"] == 2
     assert await all_items(memory.store) == before
+
+
+async def test_what_its_source_ended_and_says_again_is_believed_again(memory: MemoryFacade) -> None:
+    ended = fact("1", "Works at the library", valid_to=LONG_AGO, expired_at=LONG_AGO)
+    again = fact("2", "Works at the library", at=LONG_AGO + timedelta(days=9))
+    await import_from(memory, Told(ended, again), ANN)
+    assert (await facts(memory))["Works at the library"].current
+    await import_from(memory, Told(ended), ANN)
+    assert (await facts(memory))["Works at the library"].current
 
 
 async def test_documents_and_episodes_are_replaced_and_messages_stay(memory: MemoryFacade) -> None:

@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.external import origin_of_result
-from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import origin_of
 from react_mem.memory.model.operations import Operation, put
 from react_mem.memory.model.origins import Origin
@@ -183,3 +183,19 @@ async def test_only_the_user_takes_the_place_of_what_the_user_said_in_a_profile(
     assert await told("Hue", Origin.USER, 2) == "Hue"
     assert await told("Rome", Origin.WEB, 3) == "Hue"
     assert await told("Da Nang", Origin.USER, 4) == "Da Nang"
+
+
+async def test_a_fact_in_doubt_says_about_what_in_a_read() -> None:
+    memory = MemoryFacade(InMemoryStore())
+    live_in, doubted = (Operation("new", f"I live in {place}", source_ids=(place,)) for place in ("Hue", "Rome"))
+    unsure = Operation("unsure", doubted.text, target_id=live_in.id, source_ids=("Rome",))
+    await write_facts(memory.store, "ann", [live_in], at=AT, **WHO)
+    await write_facts(memory.store, "ann", [unsure], at=AT + timedelta(days=2), **WHO)
+    query = MemoryQuery(user_id="ann", scopes=[MemoryScope.SEMANTIC], **WHO)
+    found = {item.payload["text"]: item for item in await memory.read(query)}
+    [against] = found["I live in Hue"].doubts
+    assert (against.text, against.since) == ("I live in Rome", "2026-01-04")
+    # what is not among the results is looked up
+    query.extra["seen"] = [found["I live in Rome"].id]
+    [only] = await memory.read(query)
+    assert [doubt.text for doubt in only.doubts] == ["I live in Rome"]

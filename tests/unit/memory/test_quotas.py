@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -97,6 +98,17 @@ async def test_what_exceeds_is_refused_before_a_model_is_asked_or_anything_is_st
     assert (refused.value.quota, refused.value.limit) == (quota, 2)
     assert refused.value.free_at == datetime(2026, 3, 2, tzinfo=UTC)
     await ask(graph, {"user_id": "bob"})
+
+
+async def test_blocking_calls_count_too() -> None:
+    model = ScriptedModel(script=["one", "two"])
+    for quota in ("messages_a_day", "model_calls_a_day"):
+        graph = graph_of("middleware", model, InMemoryStore(), **{quota: 1})
+        asked: Any = {"messages": [("user", "hello")]}
+        await asyncio.to_thread(graph.invoke, asked, CONFIG, context=ANN)
+        with pytest.raises(QuotaExceeded, match=quota):
+            await asyncio.to_thread(graph.invoke, asked, CONFIG, context=ANN)
+    assert len(model.prompts) == 2
 
 
 @pytest.mark.parametrize("kind", ["react_mem", "react"])

@@ -182,3 +182,9 @@ async def test_the_words_of_a_forgotten_conversation_go_with_it(gone: str, left:
     [fact] = await memory.semantic.history(user_id="ann")
     assert (fact.text, fact.wordings, fact.reading, fact.support) == (left, (), "", 1)
     assert fact.current
+
+
+@pytest.mark.parametrize("origin", [Origin.TOOL, Origin.WEB])
+def test_no_tool_and_no_page_lifts_what_an_import_says_in_other_words(origin: Origin) -> None:
+    [fact] = apply([say(OSLO, origin=Origin.IMPORT), say(HOME, "m2", "same", OSLO, origin=origin)]).values()
+    assert (fact.text, fact.origin) == (OSLO, Origin.IMPORT)

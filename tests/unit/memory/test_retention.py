@@ -188,6 +188,16 @@ async def test_what_was_said_or_used_longest_ago_goes_when_there_is_too_much() -
     assert "answer" in await one.left()
 
 
+async def test_a_fact_that_ended_is_not_believed_again_because_what_ended_it_is_gone() -> None:
+    ended = fact("was", 1, "new", current=False, superseded_by="is")
+    one = await ann(message("old", 40), message("new", 1), ended, fact("is", 40, "old"))
+    await one.run(dialog="30d")
+    left = await one.left()
+    assert sorted(left) == ["new", "was"]
+    assert left["was"]["current"] is False
+    assert left["was"]["superseded_by"] is None
+
+
 async def test_the_facade_applies_its_own_policy() -> None:
     old = message("m", 0).model_copy(update={"created_at": now() - timedelta(days=2)})
     one = await ann(old)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
+from langgraph.errors import GraphInterrupt
 
 from react_mem.memory import telemetry
 from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Choice, Label, Name
@@ -45,6 +46,12 @@ class TestWhatIsRecorded:
         assert heard.total("web_page.duration", error_type="ValueError") == 1
         assert not heard.spans[0].status.is_ok
         assert "4111-1111" not in heard.everything()
+
+    def test_to_wait_for_a_human_is_no_error(self, heard: Heard) -> None:
+        with pytest.raises(GraphInterrupt), telemetry.span("tool", tool="pay"):
+            raise GraphInterrupt(())
+        assert heard.points("errors") == {}
+        assert heard.total("tool.duration", tool="pay") == 1
 
 
 class TestWhatIsDropped:

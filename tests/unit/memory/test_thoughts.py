@@ -203,3 +203,13 @@ async def test_what_is_written_as_blocks_or_in_the_form_of_langchain_is_kept_in_
     wrong = event.model_copy(update={"data": {**said, "tool_calls": [{"name": "clock", "when": "now"}]}})
     with pytest.raises(ValueError, match=r"tool_calls\.0\.when: is no field there; leave it out"):
         await memory.write(wrong)
+
+
+def test_both_are_bounded() -> None:
+    [_, answer] = recorded(*asked_and_answered(thought="so " * 9_000 + "done", city="x" * 9_000))
+    assert len(answer.tool_calls[0].arguments) == 2_000
+    assert len(answer.thinking) == 4_000
+    assert answer.thinking.endswith("so done")
+    many = [AIMessage("", id=f"c{n}", tool_calls=[call("look", f"c{n}")]) for n in range(30)]
+    [answer] = recorded(*many, AIMessage("Done.", id="a"))
+    assert [called.id for called in answer.tool_calls] == [f"c{n}" for n in range(10, 30)]

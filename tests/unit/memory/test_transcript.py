@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -56,6 +56,14 @@ def test_of_a_time_that_cannot_be_the_message_is_kept_and_the_cause_is_told(said
     assert reason in told
     assert "send an ISO 8601 time" in told
     assert SECRET not in told
+
+
+@pytest.mark.parametrize(("ahead", "can_be"), [(timedelta(hours=23), True), (timedelta(days=2), False)])
+def test_a_clock_may_be_ahead_by_less_than_a_day(ahead: timedelta, can_be: bool) -> None:
+    told = datetime.now(UTC) + ahead
+    message = _message(told.isoformat())
+    assert (_recorded(message) == told) is can_be
+    assert (misdated([message]) == "") is can_be
 
 
 def test_only_what_is_new_and_said_is_told_of() -> None:

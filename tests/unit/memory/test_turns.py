@@ -168,6 +168,15 @@ async def test_a_conversation_that_is_concluded_again_is_still_one_episode() -> 
     assert (await episode_levels(store)).count("conversation") == 1
 
 
+async def test_an_agent_that_draws_nothing_draws_nothing_at_the_end_either() -> None:
+    reader = Reader(allergic)
+    one = turns(InMemoryStore(), reader, extraction={"mode": "off", "quiet_after": 0})
+    await say(one, "I am allergic to peanuts.")
+    await end_conversation(one)
+    assert reader.calls == 0
+    assert await quiet_conversations(one) == []
+
+
 @pytest.mark.parametrize("mode", ["agent", "off"])
 async def test_an_agent_that_draws_nothing_leaves_the_turns_of_others_waiting(mode: str) -> None:
     store = InMemoryStore()

@@ -121,3 +121,17 @@ async def test_what_a_conversation_asks_to_forget_is_forgotten_when_it_is_read_a
     left = await told(store)
     assert "green tea" not in left
     assert "boat" in left
+
+
+async def test_what_is_told_anew_after_it_was_forgotten_stays() -> None:
+    store = MortalStore()
+    await say(store, "I like green tea.", 0)
+    await turns(store, Labeller(Says("green tea"))).extract()
+    await say(store, "Forget that I like green tea!", 1)
+    await turns(store, FORGETS).extract()
+    await say(store, "I like green tea.", 2)
+    await turns(store, Labeller(Says("green tea"))).extract()
+    await turns(store, FORGETS).extract()
+    assert [fact.text for fact in await turns(store, None).memory.semantic.history(user_id="ann")] == [
+        "I like green tea."
+    ]

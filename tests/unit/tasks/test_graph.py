@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from react_mem.errors import InvalidOutput
 from react_mem.memory.context import count_tokens
-from react_mem.memory.reflect.task_planning import observed, parse
+from react_mem.memory.reflect.task_planning import TaskEvidence, evidence_in, observed, parse
 from react_mem.memory.reflect.task_store import MAX_STEPS, Step, TaskGraph, asks_to_go_on, meant, merge, woven
 from react_mem.memory.reflect.turn_tasks import context_of
 
@@ -148,3 +149,13 @@ def test_which_task_is_meant() -> None:
     assert meant("continue where we stopped", goals) == 0
     assert meant("continue the story", goals) is None
     assert meant("continue", []) is None
+
+
+def test_neither_the_agents_words_nor_an_error_are_evidence() -> None:
+    said = [
+        HumanMessage("a", id="1"),
+        AIMessage("b", id="2"),
+        ToolMessage("c", id="3", tool_call_id="x"),
+        ToolMessage("d", id="4", tool_call_id="y", status="error"),
+    ]
+    assert evidence_in(said) == [TaskEvidence("3", "c", by_user=False), TaskEvidence("1", "a", by_user=True)]

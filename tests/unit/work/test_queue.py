@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
+from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.work.items import Held, Work, WorkQueue, put_work
 
 NAMES = ("tester",)
@@ -58,6 +59,35 @@ async def test_owners_and_conversations_with_similar_names_are_not_mixed_up(
     await put(store, "ann", work(clock(), "b/c"))
     await put(store, "ann.b", work(clock(), "c"))
     assert sorted(await due(queue)) == [("ann", "b/c"), ("ann.b", "c"), ("ann/b", "c")]
+
+
+async def test_a_lease_that_is_not_renewed_runs_out_and_one_that_is_does_not(
+    queue: WorkQueue, store: InMemoryStore, clock: Clock
+) -> None:
+    await put(store, "ann", work(clock()))
+    [held] = await queue.due(NAMES, 10)
+    first = await queue.claim(held, "one")
+    assert first is not None
+    clock.seconds += 20
+    renewed = await queue.renew(first)
+    assert renewed is not None
+    clock.seconds += 20
+    assert await due(queue) == []
+    clock.seconds += 11
+    [left] = await queue.due(NAMES, 10)
+    assert await queue.claim(left, "two") is not None
+    assert await queue.renew(renewed) is None
+    assert not await queue.finish(renewed)
+    assert [item.value["lease_by"] for item in await store.asearch(work_namespace("ann"))] == ["two"]
+
+
+async def test_work_of_an_agent_that_is_not_known_here_is_left_and_hides_nothing(
+    queue: WorkQueue, store: InMemoryStore, clock: Clock
+) -> None:
+    for number in range(50):
+        await put(store, f"u{number}", work(clock(), agent="elsewhere"))
+    await put(store, "ann", work(clock()))
+    assert await due(queue) == [("ann", "1")]
 
 
 async def test_what_fails_is_tried_again_later_and_later(queue: WorkQueue, store: InMemoryStore, clock: Clock) -> None:

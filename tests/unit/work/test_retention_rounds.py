@@ -101,6 +101,38 @@ async def test_one_users_failure_keeps_nobody_else_waiting(monkeypatch: pytest.M
     assert not await everything(store, "bob")
 
 
+async def test_what_a_dead_process_has_begun_is_taken_over_when_its_lease_runs_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, clock, begun = InMemoryStore(), Clock(), asyncio.Event()
+    await say(store, "ann")
+
+    async def hangs(*_: Any, **__: Any) -> Any:
+        begun.set()
+        await asyncio.Event().wait()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(runner, "retain_all", hangs)
+        dead = asyncio.create_task(rounds(store, "dead", clock).make(KEPT))
+        await begun.wait()
+    assert await rounds(store, "next", clock).make(KEPT) is None
+    clock.at += 31
+    assert await rounds(store, "next", clock).make(KEPT) is not None
+    dead.cancel()
+    await asyncio.wait([dead])
+    assert await rounds(store, "next", clock).make(KEPT) is None
+
+
+async def test_a_round_that_is_broken_off_is_due_again() -> None:
+    store, clock = InMemoryStore(), Clock()
+    await say(store, "ann")
+    task = asyncio.create_task(rounds(store, "one", clock).make(KEPT))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    assert await rounds(store, "two", clock).make(KEPT) is not None
+
+
 async def test_a_worker_makes_its_rounds_and_one_that_keeps_all_asks_for_nothing() -> None:
     store = InMemoryStore()
     await say(store, "ann")

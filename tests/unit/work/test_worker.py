@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -129,6 +130,25 @@ async def test_what_hangs_is_given_back_when_the_worker_is_closed(store: InMemor
     assert await next_one.drain(5)
     await next_one.close(5)
     assert await items(store, "ann") == []
+
+
+async def test_the_work_of_a_run_is_not_part_of_it(store: InMemoryStore) -> None:
+    # what the model says behind a turn would else be streamed into the next one, and traced as a part of it
+    inherited: contextvars.ContextVar[str] = contextvars.ContextVar("inherited", default="")
+    seen: list[str] = []
+
+    class Looking(Runner):
+        async def run(self, store: Any, user_id: str, work: Work) -> Outcome:
+            seen.append(inherited.get())
+            return await super().run(store, user_id, work)
+
+    inherited.set("the run")
+    runner = Looking()
+    worker = Worker(store, runner)
+    await enqueue(store, "ann", later(seconds=0))
+    await runner.at_work.wait()
+    await worker.close(5)
+    assert seen == [""]
 
 
 async def test_an_owners_work_is_done_one_by_one_and_keeps_nobody_else_waiting(store: InMemoryStore) -> None:

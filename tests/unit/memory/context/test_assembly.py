@@ -310,3 +310,12 @@ def test_a_fact_of_a_message_that_only_instructs_is_not_shown_beside_the_instruc
     frame, assembled = context(thread(0), instruction, drawn, other)
     assert prompt(frame, assembled)[0].text.count(said) == 1
     assert other.payload["text"] in prompt(frame, assembled)[0].text
+
+
+def test_an_instruction_in_the_thread_is_counted_once_and_stays() -> None:
+    messages: list[AnyMessage] = [SystemMessage("Answer in French. " * 20, id="sys"), *thread(30, 900)]
+    frame, assembled = context(messages, window=6_000)
+    laid_out = prompt(frame, assembled)
+    assert laid_out[1] is messages[0]
+    assert assembled.tokens[Section.SYSTEM] > count_tokens(messages[0].text)
+    assert sum(map(message_tokens, laid_out)) <= frame.available

@@ -267,3 +267,15 @@ async def test_a_forgotten_conversation_leaves_no_summary_and_no_chain() -> None
     assert len(await other.summaries()) == 1
     await talk.memory.forget_user("ann")
     assert await store.asearch(("memory", "ann"), limit=500) == []
+
+
+async def test_a_forged_summary_of_itself_ends() -> None:
+    store = InMemoryStore()
+    talk = Conversation(store)
+    forged = Summary(
+        id="loop", text="x", source_ids=("loop", "loop", "gone"), chain=True, session_id="talk", agent_id="tester"
+    )
+    await store.aput(("memory", "ann", "dialog"), "loop", forged.to_value())
+    whole = await unfold(talk.memory, "ann", "loop")
+    assert whole is not None
+    assert (whole.parts, whole.missing) == ((), ("gone",))
