@@ -30,6 +30,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import pytest
+from langchain_openai.chat_models import _client_utils
 
 from tests.support.anthropic_wire import MESSAGES, claude_message
 from tests.support.openai_script import CHAT, EMBEDDINGS, Match, Reply, Request, ToolCall
@@ -134,6 +135,8 @@ class OpenAIServer:
 @pytest.fixture
 def openai_server() -> Iterator[OpenAIServer]:
     """A scripted server for one test; a request that no rule matched fails the test at its end."""
+    # at the address of an earlier one, a cached client would write to a connection of an event loop that has ended
+    _client_utils._cached_async_httpx_client.cache_clear()
     with OpenAIServer() as server:
         yield server
 
