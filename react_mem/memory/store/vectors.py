@@ -110,25 +110,31 @@ log = logging.getLogger(__name__)
 
 def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
     """Return a vector in binary form; InvalidVector says that it cannot be stored, or is zero, which has no cosine."""
-    vector = finite_vector(model, numbers)
-    if float(np.abs(np.asarray(numbers, dtype=np.float64)).max()) < _SMALLEST:
+    if _finite(model, numbers).max() < _SMALLEST:
         raise InvalidVector(f"{model.name} returned a vector of zeros, which is near to nothing")
-    return vector
+    return binary.vector(numbers)
 
 
 def finite_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
     """Return a vector in binary form, which may be zero; InvalidVector says that the database could not take it."""
+    _finite(model, numbers)
+    return binary.vector(numbers)
+
+
+def _finite(model: EmbeddingModel, numbers: Sequence[float]) -> NDArray[np.float64]:
+    """Return the magnitudes of a vector's numbers; InvalidVector says that the database could not take them."""
     try:
         if len(numbers) != model.dims:
             raise InvalidVector(f"{model.name} returned {len(numbers)} numbers, not {model.dims}")
-        found = np.asarray(numbers)
-        if found.ndim != 1 or found.dtype.kind not in "fiu":
-            raise InvalidVector(f"{model.name} returned a vector that is not of numbers")
+        given = np.asarray(numbers)
+        if given.ndim != 1 or given.dtype.kind not in "biufO":
+            raise TypeError
+        magnitudes: NDArray[np.float64] = np.abs(given.astype(np.float64))
     except (TypeError, ValueError):
         raise InvalidVector(f"{model.name} returned a vector that is not of numbers") from None
-    if not (np.abs(found) <= _LARGEST).all():
+    if not (magnitudes <= _LARGEST).all():
         raise InvalidVector(f"{model.name} returned a vector that is not of finite numbers up to {_LARGEST}")
-    return binary.vector(numbers)
+    return magnitudes
 
 
 # Reuse of the vectors that the database has of rewritten records.
