@@ -138,7 +138,7 @@ class TurnView:
         self._column.write(text)
 
     def event(self, event: dict[str, Any]) -> None:
-        """Draw one event of the custom stream (see `graphs.schemas`)."""
+        """Draw one event of the custom stream (see `graphs.events`)."""
         kind = event.get("type")
         if kind == "answer":
             self._answer(str(event["text"]))
@@ -258,7 +258,7 @@ class TurnProgress:
     recalled: set[str] = field(default_factory=set)
 
     def note(self, event: dict[str, Any]) -> None:
-        """Take in one event of the custom stream (see `graphs.schemas`)."""
+        """Take in one event of the custom stream (see `graphs.events`)."""
         if event["type"] == "memory" and event["operation"] == "retrieve" and event["status"] == "ok":
             self.durable = True
             self.recalled |= {item["text"] for item in event["items"] if item["scope"] == "semantic"}

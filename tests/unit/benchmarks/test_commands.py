@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.ablation.__main__ import RULES, off, replaced
 from benchmarks.report import write_json
 from tests.support.documents import PAGES, ROOT
 
@@ -101,3 +102,9 @@ def test_what_was_not_measured_is_null(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", sorted((ROOT / "benchmarks").rglob("*.json")), ids=lambda path: path.name)
 def test_every_file_of_the_benchmarks_is_json(file: Path) -> None:
     json.loads(file.read_text(encoding="utf-8"), parse_constant=refuse)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_that_can_be_switched_off_is_there(rule: str) -> None:
+    with replaced(rule, off):
+        pass
