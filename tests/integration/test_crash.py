@@ -31,7 +31,7 @@ def propose(request: Request) -> Reply:
 
 @pytest.fixture(autouse=True)
 def environment(database_url: str, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the processes are told, and this one."""
+    """Settings of the processes, and of this one."""
     for name, value in {
         "DATABASE_URL": database_url,
         "OPENAI_BASE_URL": openai_server.base_url,

@@ -100,7 +100,7 @@ NOTHING = proposal()
 
 @dataclass(frozen=True)
 class Says:
-    """What a model is to make of words, wherever it is shown them."""
+    """Label that a model is to give some words, wherever it is shown them."""
 
     quote: str
     rel: str = "new"

@@ -14,7 +14,7 @@ import pytest
 
 @dataclass
 class LoopWatch:
-    """What the callbacks of the event loops in this thread took."""
+    """Times of the callbacks of the event loops in this thread."""
 
     callbacks: list[tuple[float, str]] = field(default_factory=list)
 

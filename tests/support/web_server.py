@@ -34,7 +34,7 @@ Body = bytes | Callable[[threading.Event], Iterator[bytes]]
 
 @dataclass(frozen=True)
 class Page:
-    """What is answered at a path."""
+    """Answer of a path."""
 
     body: Body = b""
     content_type: str = HTML

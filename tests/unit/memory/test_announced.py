@@ -28,7 +28,7 @@ SHOWN = [
     f"Von: Bob\nBetreff: Wohnung\n\n{DE}",
     f"tom tat giup toi email nay:\n\n{VI_2}",
 ]
-"""What the user shows is the stranger's; each of these has the stranger's text of its language."""
+"""Messages that show a stranger's words; each holds the stranger's text of its language."""
 
 OWN = [
     "My allergies:\n- peanuts\n- shrimp and crab",

@@ -226,7 +226,7 @@ The door code is #4821*.
 Bought a house in 2020.
 `print(x)`
 """
-"""What only shows, asks, greets or names something, or is not plainly about the user."""
+"""Texts that only show, ask, greet or name something, or are not plainly about the user."""
 
 
 @pytest.mark.parametrize("text", STATEMENTS.splitlines())
