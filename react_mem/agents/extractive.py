@@ -37,7 +37,7 @@ from react_mem.agents.quoting import (
     read_memories,
 )
 from react_mem.memory import Message
-from react_mem.memory.context import NOTICE, PREAMBLE, is_users
+from react_mem.memory.context import NOTICE, PREAMBLE, Owner, is_users
 from react_mem.memory.language import (
     asks_for_overview,
     content_terms,
@@ -217,6 +217,7 @@ class _Turn:
         self.system = [message for message in messages if isinstance(message, SystemMessage)]
         human = messages[last] if last >= 0 else HumanMessage("")
         self.text = edges(human.text.strip(), _EDGE_CHARS)
+        self.speaker = Owner("").speaker(human)
         self.unseen = isinstance(human.content, list) and any(
             isinstance(block, dict) and block.get("type", "text") != "text" for block in human.content
         )
@@ -360,13 +361,13 @@ class _Turn:
         return [memory for memory in memories if not OWN_ANSWER.match(memory.text)]
 
     def _conversation(self) -> list[Remembered]:
-        """Return the user's statements in this conversation, this message included."""
+        """Return what the author of the question stated in this conversation, this message included."""
         said: list[Remembered] = [Remembered(statement, SAID) for statement in self.said]
         room = _CONVERSATION_CHARS
         forgotten: list[str] = []
         takes_back = 0
         for message in reversed(self.earlier):
-            if is_users(message) and room > 0:
+            if is_users(message) and room > 0 and Owner("").speaker(message) == self.speaker:
                 text = edges(message.text, _EDGE_CHARS)
                 room -= len(text)
                 stated = [one for one in statements_in(text) if not any(says(one, what) for what in forgotten)]

@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from react_mem.graphs.model_call import latency_of
 from react_mem.graphs.schemas import current_turn
 from react_mem.memory import MemoryPolicy, telemetry
-from react_mem.memory.context import count_tokens, flat, is_step, is_users, squeezed_text, text_of
+from react_mem.memory.context import begins_with_thought, count_tokens, flat, is_step, is_users, squeezed_text, text_of
 from react_mem.memory.language import normalise
 from react_mem.prompts import load_prompt
 from react_mem.tools.plain_tools import compress_working_memory
@@ -271,7 +271,8 @@ def with_compressed_steps(
     """Return the messages for the prompt, with the notes in place of the older steps of this turn.
 
     The notes stand at the end of the user's message: every provider and template takes that, calls and results stay
-    paired, roles alternate as before, and the messages before it stay the same.
+    paired, roles alternate as before, and the messages before it stay the same. If the model thought only before its
+    first calls, these stay, with their thinking: Anthropic takes no calls of a turn without it.
     """
     compressed = notes["compressed"] if notes else None
     asked = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), len(messages))
@@ -281,10 +282,13 @@ def with_compressed_steps(
     if compressed is None or raw is None:
         return list(messages)
     rest = [message for message in messages[asked + 1 : raw] if not is_step(message)]
+    thought = next((i for i in range(raw, asked, -1) if begins_with_thought(messages[i])), raw)
+    results = takewhile(lambda message: isinstance(message, ToolMessage), messages[thought + 1 : raw])
     return [
         *messages[:asked],
         with_note(messages[asked], squeezed_text(compressed["text"], max_tokens)),
         *rest,
+        *([messages[thought], *results] if thought < raw else []),
         *messages[raw:],
     ]
 

@@ -228,6 +228,9 @@ class TurnMemory:
         """Return the memories, and the failure of storing the question or a notice about it."""
         if not thread:
             return await turns.memory.read(query), ""
+        if asks := (await turns.owner(thread[-1:])).speaker(thread[-1]):
+            # "I" in a speaker's question is that speaker
+            query = query.model_copy(update={"query": f"{asks}: {query.query}"})
         results, opened = await asyncio.gather(
             turns.memory.read(query), turns.open(thread, since), return_exceptions=True
         )
