@@ -16,7 +16,9 @@ MemoryScope: TypeAlias = Annotated[
 ]
 """Scope of memory: the kind of thing that is remembered."""
 
-Origin: TypeAlias = Annotated[Literal["user", "assent", "quoted", "assistant", "tool", "web", "import"], SkipValidation]
+Origin: TypeAlias = Annotated[
+    Literal["user", "assent", "speaker", "quoted", "assistant", "tool", "web", "import"], SkipValidation
+]
 """Provenance of a record, the most trusted first."""
 
 

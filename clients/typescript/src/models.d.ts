@@ -321,7 +321,7 @@ export interface MessagePage {
 }
 
 /** Provenance of a record, the most trusted first. */
-export type Origin = "user" | "assent" | "quoted" | "assistant" | "tool" | "web" | "import";
+export type Origin = "user" | "assent" | "speaker" | "quoted" | "assistant" | "tool" | "web" | "import";
 
 /** The profile of a user. */
 export interface OwnersProfile {

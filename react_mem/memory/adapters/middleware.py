@@ -40,8 +40,8 @@ from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.maintenance.worker import AgentWork
 from react_mem.memory.merging.authors import (
     SOURCE,
+    added_in_run,
     by_other,
-    by_other_agents,
     from_tool,
     is_delegated,
     is_users,
@@ -358,7 +358,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         thread, mark = thread_of(state), state.get("memory_mark")
         if not thread:
             return {"memory_layout": None}
-        theirs = by_other_agents(thread, memory.config)
+        theirs = await added_in_run(thread, mark and mark["id"], memory.config)
         thread = in_place(thread, theirs)
         tokens = self._policy.context.window
         frame = Frame(thread=thread, policy=self._policy, window=Window(tokens or ASSUMED_WINDOW, tokens is not None))

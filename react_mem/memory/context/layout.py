@@ -258,7 +258,7 @@ class Frame:
     def query(self, identity: Identity, agent_id: str) -> MemoryQuery:
         """Return the query of the turn, without the messages that the prompt shows in any case."""
         certain = self.certain(self.recent, self.profile_cap)
-        question = text_of(self.thread[-1])
+        question = text_of(self.thread[self.now])
         return MemoryQuery(
             user_id=identity.user_id,
             session_id=identity.session_id,

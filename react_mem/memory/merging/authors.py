@@ -8,9 +8,10 @@ teaches facts about the user; a speaker's facts are about and by that speaker.
 
 from __future__ import annotations
 
+import logging
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -19,12 +20,14 @@ from typing import Any, TypeVar
 from cachetools import LRUCache
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 from langgraph.types import Command, Send
 
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.own_words import GENERIC_NAMES, named_in
-from react_mem.memory.merging.blocks import texts_of, with_text
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.merging.blocks import texts_of, with_text, words_in
 from react_mem.memory.model.namespaces import meta_namespace, setting
 from react_mem.memory.model.operations import Change
 from react_mem.memory.model.records import Message, one_name, record_id
@@ -32,6 +35,8 @@ from react_mem.memory.store.process_state import kept_with
 
 SOURCE = "lc_source"
 """LangChain's mark of a human message that is not the user's: a middleware's summary, a tool's page."""
+
+log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=BaseMessage)
 
@@ -112,12 +117,15 @@ def _parts(name: str) -> list[str]:
     return re.split(r"[\W_]+", normalise(name))
 
 
-# Human messages that are not the user's: a page returned by a tool, a task delegated by another agent. Only the input
-# of a run is the user's. An agent that is a node of another graph gets that graph's thread, in which a named message
-# is another agent's, unless the thread begins with that name; unnamed additions by its nodes look like the user's.
+# Human messages that are not the user's: a page returned by a tool, a task delegated by another agent, what a node or a
+# middleware adds. Only the input of a run is the user's, as the checkpointer has it; where it is not known, a named
+# message in the thread of a graph around the agent is another agent's, unless the thread begins with that name.
 
 _TOOL_NODES = frozenset({"tools", "act"})
 """Names of the node that runs tools: LangGraph's own, and ours."""
+
+_RUNS = 10
+"""Runs of a graph around an agent of which the inputs are looked up: its whole thread is handed on in each."""
 
 _in_tool: ContextVar[bool] = ContextVar("in_tool", default=False)
 
@@ -143,12 +151,59 @@ def is_delegated(config: RunnableConfig, thread: Sequence[BaseMessage] = ()) -> 
     )
 
 
-def by_other_agents(thread: Sequence[M], config: RunnableConfig) -> list[M]:
-    """Return the messages of other agents in the thread of a parent graph, marked as theirs."""
-    if not _nodes_above(config):
+async def added_in_run(thread: Sequence[M], since: str | None, config: RunnableConfig) -> list[M]:
+    """Return the human messages of a thread that are not from the input of a run, marked with their authors.
+
+    The checkpointer is asked only where there are several since the message `since`, the last one in memory, or where a
+    graph around the agent names one. What stands before the first of the input, the application may have added.
+    """
+    last = next((i for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), -1)
+    human, nested = [message for message in thread[last + 1 :] if is_users(message)], bool(_nodes_above(config))
+    if len(human) < 2 and not (nested and any(message.name for message in human)):
         return []
-    human = [message for message in thread if is_users(message)]
-    return [by_other(one, f"agent:{one.name}") for one in human if one.name and one.name != human[0].name]
+    said = await _inputs(config, _RUNS if nested else 1)
+    own = [message for message in human if message.id in said or message.text.strip() in said]
+    if not own:
+        first = next((message.name for message in thread if is_users(message)), None) if nested else None
+        return [_added(one) for one in human if nested and one.name and one.name != first]
+    # a thread that was rewritten begins with what stands for the messages that are gone
+    begin = 0 if since is not None and last < 0 else human.index(own[0])
+    return [_added(one) for one in human[begin:] if one not in own]
+
+
+def _added(message: M) -> M:
+    return by_other(message, f"agent:{message.name}" if message.name else "middleware")
+
+
+async def _inputs(config: RunnableConfig, runs: int) -> set[str]:
+    """Return the texts in the inputs of a thread's latest runs, and the ids of their messages; none where not known."""
+    place = config.get("configurable") or {}
+    saver, thread_id = place.get("__pregel_checkpointer"), place.get("thread_id")
+    found: set[str] = set()
+    if not isinstance(saver, BaseCheckpointSaver) or not thread_id:
+        return found
+    root: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+    try:
+        async for saved in saver.alist(root, filter={"source": "input"}, limit=runs):
+            found.update(_strings(saved.checkpoint["channel_values"].get("__start__")))
+    except Exception as error:  # of any checkpointer; some read without async only
+        log.warning("the input of a run is not known, human messages count as the user's: %s", cause_of(error))
+    return found
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield the texts in a run's input, whatever its form, and the texts and ids of its messages."""
+    if isinstance(value, str):
+        yield value.strip()
+    elif isinstance(value, BaseMessage):
+        yield from (value.text.strip(), *filter(None, [value.id]))
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _strings(part)
+    elif isinstance(value, list | tuple):
+        yield "".join(one if isinstance(one, str) else words_in(one) for one in value if isinstance(one, str | Mapping))
+        for part in value:
+            yield from _strings(part)
 
 
 def _nodes_above(config: RunnableConfig) -> list[str]:
