@@ -37,7 +37,7 @@ from react_mem.agents.quoting import (
     read_memories,
 )
 from react_mem.memory import Message
-from react_mem.memory.context import NOTICE, PREAMBLE, Owner, is_users
+from react_mem.memory.context import NOTICE, PREAMBLE, is_users
 from react_mem.memory.language import (
     asks_for_overview,
     content_terms,
@@ -48,6 +48,7 @@ from react_mem.memory.language import (
     is_request,
     language_of,
     languages_of,
+    named_in,
     own_words_in,
     sentences,
     statements_in,
@@ -217,7 +218,7 @@ class _Turn:
         self.system = [message for message in messages if isinstance(message, SystemMessage)]
         human = messages[last] if last >= 0 else HumanMessage("")
         self.text = edges(human.text.strip(), _EDGE_CHARS)
-        self.speaker = Owner("").speaker(human)
+        self.speaker = human.name or named_in(human.text)[0]
         self.unseen = isinstance(human.content, list) and any(
             isinstance(block, dict) and block.get("type", "text") != "text" for block in human.content
         )
@@ -367,7 +368,7 @@ class _Turn:
         forgotten: list[str] = []
         takes_back = 0
         for message in reversed(self.earlier):
-            if is_users(message) and room > 0 and Owner("").speaker(message) == self.speaker:
+            if is_users(message) and room > 0 and (message.name or named_in(message.text)[0]) == self.speaker:
                 text = edges(message.text, _EDGE_CHARS)
                 room -= len(text)
                 stated = [one for one in statements_in(text) if not any(says(one, what) for what in forgotten)]

@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from react_mem.graphs.model_call import latency_of
 from react_mem.graphs.schemas import current_turn
 from react_mem.memory import MemoryPolicy, telemetry
-from react_mem.memory.context import begins_with_thought, count_tokens, flat, is_step, is_users, squeezed_text, text_of
+from react_mem.memory.context import count_tokens, flat, is_step, is_users, squeezed_text, text_of
 from react_mem.memory.language import normalise
 from react_mem.prompts import load_prompt
 from react_mem.tools.plain_tools import compress_working_memory
@@ -282,7 +282,7 @@ def with_compressed_steps(
     if compressed is None or raw is None:
         return list(messages)
     rest = [message for message in messages[asked + 1 : raw] if not is_step(message)]
-    thought = next((i for i in range(raw, asked, -1) if begins_with_thought(messages[i])), raw)
+    thought = next((i for i in range(raw, asked, -1) if _thinks_first(messages[i])), raw)
     results = takewhile(lambda message: isinstance(message, ToolMessage), messages[thought + 1 : raw])
     return [
         *messages[:asked],
@@ -291,6 +291,12 @@ def with_compressed_steps(
         *([messages[thought], *results] if thought < raw else []),
         *messages[raw:],
     ]
+
+
+def _thinks_first(message: BaseMessage) -> bool:
+    """Return true for an answer that begins with the model's thinking, in a provider's or LangChain's form."""
+    first = message.content[0] if isinstance(message.content, list) and message.content else ""
+    return isinstance(first, dict) and first.get("type") in ("thinking", "redacted_thinking", "reasoning")
 
 
 def _rounds(turn: Sequence[AnyMessage]) -> list[_Round]:

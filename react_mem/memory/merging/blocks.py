@@ -299,13 +299,6 @@ THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_c
 CALLS = frozenset({"tool_call", "tool_use", "function_call", "server_tool_call", "server_tool_use"})
 """Types of content blocks with a tool call."""
 
-
-def begins_with_thought(message: BaseMessage) -> bool:
-    """Return true for a message that begins with a model's thinking, as it is sent back with the calls behind it."""
-    blocks = message.content if isinstance(message.content, list) else []
-    return isinstance(message, AIMessage) and bool(blocks) and _is_thought(blocks[0])
-
-
 _MAX_ARGUMENTS = 2_000
 _MAX_THINKING = 4_000
 _MAX_CALLS = 20
