@@ -94,6 +94,12 @@ class MemoryItem(BaseModel):
         )
 
 
+class ScoredMemory(MemoryItem):
+    """A memory that a search found."""
+
+    score: float = Field(0.0, ge=0, le=1, description="How near it is to the query: 0.5 is unrelated, 1 the same.")
+
+
 class MemoryPage(BaseModel):
     """A page of memories, the latest first."""
 
