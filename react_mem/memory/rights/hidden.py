@@ -154,6 +154,29 @@ class HiddenCalls(FacadePart):
         note_action(store, user_id, AuditAction.WRITE, {FACT.name: len(undone.texts)})
         return undone
 
+    async def undo_last(self, user_id: str) -> UndoneWrite:
+        """Take back what memory has drawn from what the user said last: what that added goes, what it ended holds again.
+
+        The conversation stays as it was said, and a fact that was said before stays with its other sources.
+
+        Raises:
+            NotThere: If memory has nothing from the user's words.
+            LegalHoldError: If it is under a legal hold.
+        """
+        store = self.store
+
+        async def step() -> tuple[UndoneWrite, list[Change]]:
+            items, aside = await everything(store, user_id), await set_aside(store, user_id)
+            undone, source, changes = await asyncio.to_thread(_taken_back, items, aside)
+            await check_held(store, user_id, items, changes)
+            facts = [Fact.from_value(change.value) for change in changes if FACT.matches(change.value or {})]
+            return undone, [*await fact_changes(store, user_id, facts), *changes]
+
+        undone = await transact(store, user_id, step)
+        forget_caches(store, user_id)
+        note_action(store, user_id, AuditAction.WRITE, {FACT.name: len(undone.texts)})
+        return undone
+
     async def erase(self, user_id: str, id_: str) -> Receipt:
         """Erase a hidden memory for good, before its day is over.
 
