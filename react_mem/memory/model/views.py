@@ -354,6 +354,13 @@ class HiddenMemory(BaseModel, extra="forbid", frozen=True):
     erase_at: datetime = Field(description="When it is erased for good.")
 
 
+class UndoneWrite(BaseModel):
+    """What was taken back of what memory had drawn from the user's last words."""
+
+    texts: list[str] = Field(default_factory=list, description="What is not believed any more.")
+    restored: list[str] = Field(default_factory=list, description="What it had ended, and is believed again.")
+
+
 def _time(told: Any) -> datetime | None:
     if not told:
         return None
