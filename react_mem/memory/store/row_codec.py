@@ -332,8 +332,8 @@ class RowCodec:
             row["item"] = item_of(row, item, value)
 
     def _refuse(self, place: tuple[str, str], value: Any, why: str) -> None:
-        """Remember a row that is left out, and name it in the log the first time."""
-        if place in self._refused:
+        """Remember a row that is left out, and name it in the log, once for each of its values."""
+        if place in self._refused and self._refused[place] == value:
             return
         if len(self._refused) >= _MOST_REFUSED:
             self._refused.clear()
