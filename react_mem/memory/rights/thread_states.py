@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
+from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.store.base import BaseStore
 
@@ -89,9 +89,9 @@ def _flat(value: Any) -> list[Any]:
     return [value]
 
 
-def _last_of_each(messages: Sequence[Any]) -> list[AnyMessage]:
+def _last_of_each(messages: Sequence[Any]) -> list[BaseMessage]:
     """Return messages as they are after all writes: the last of each id, without the removed ones."""
-    there: dict[str, AnyMessage] = {}
+    there: dict[str, BaseMessage] = {}
     for message in messages:
         try:
             [read] = convert_to_messages([message])
