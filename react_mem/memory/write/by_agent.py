@@ -211,7 +211,9 @@ class ToolMemory:
     async def record(self, goal: str, outcome: str, steps: Sequence[str], lessons: Sequence[str]) -> bool:
         """Record an episode; return true if this conversation supports it."""
         draft = EpisodeDraft(goal=goal, outcome=outcome, steps=tuple(steps), lessons=tuple(lessons))
-        held = await asyncio.to_thread(hold_episode, draft, self.heard.said, self.heard.observed, [now()])
+        held = await asyncio.to_thread(
+            hold_episode, draft, self.heard.said, self.heard.observed, [now()], map(own_words_in, self.heard.own)
+        )
         if held is None:
             return False
         await self.memory.episodic.record(
