@@ -34,8 +34,7 @@ async def look_through_threads(
 ) -> AsyncIterator[Check]:
     """Yield a check of each channel that the threads of a user have: the threads whose state says the forgotten."""
     if checkpointer is None:
-        told = "no checkpointer was given; what tools and other middleware keep there is the application's to remove"
-        yield Check(name=f"{UNREAD} thread states", problem=told)
+        yield Check(name=f"{UNREAD} thread states", problem="no checkpointer was given")
         return
     marks = [str(item.value["thread_id"]) for item in await thread_marks(store, user_id)]
     named = await threads_of(checkpointer, user_id)
