@@ -125,13 +125,13 @@ def forgets_all_about(sentence: str) -> bool:
     bare = _bare(sentence)
     match = _forget_match(bare) if to_forget(sentence) else None
     around = f"{bare[: match.start('what')]} {bare[match.end('what') :]}" if match else ""
-    return any(language.totality.search(around) for language in languages_of(bare))
+    return any(language.totality.search(around) for language in EVERY)
 
 
 def forget_all(sentence: str) -> bool:
     """Return true for a request to forget everything about the user."""
     bare = _bare(sentence)[:_ASKING_CHARS]
-    return any(language.forgets_all.search(bare) for language in languages_of(bare))
+    return any(language.forgets_all.search(bare) for language in EVERY)
 
 
 def forget_last(sentence: str) -> bool:
@@ -141,7 +141,7 @@ def forget_last(sentence: str) -> bool:
     (True, True, False)
     """
     bare = _bare(sentence)[:_ASKING_CHARS]
-    return any(language.forgets_last.search(bare) for language in languages_of(bare))
+    return any(language.forgets_last.search(bare) for language in EVERY)
 
 
 def asks_for_overview(sentence: str) -> bool:
@@ -213,7 +213,8 @@ def _statements(text: str, *, told: bool = False) -> Iterator[str]:
         # what is indented is the body of program text
         for sentence in split_line(line) if not (line.startswith(_INDENTED) or is_code(line)) else ():
             said = before_question(sentence) if is_question(sentence) else sentence
-            if said and may_state(said) and (declares(said) or (told and has_structure(said))):
+            keeps = bool(said) and any(one.keeps.search(_bare(said)) for one in languages_of(said))
+            if said and (keeps or may_state(said)) and (declares(said) or ((told or keeps) and has_structure(said))):
                 yield from bounded(said)
 
 
@@ -258,12 +259,12 @@ def _is_made_of(word: str, parts: frozenset[str]) -> bool:
 
 
 def _forget_match(bare: str) -> re.Match[str] | None:
-    matches = (pattern.match(bare) for language in languages_of(bare) for pattern in language.forgets)
+    matches = (pattern.match(bare) for language in EVERY for pattern in language.forgets)
     return next((match for match in matches if match), None)
 
 
 def _bare(sentence: str) -> str:
-    return unicodedata.normalize("NFC", sentence).strip(" \"'“”‘’«»()[]「」『』（）.!…。！?？")
+    return unicodedata.normalize("NFC", sentence).strip(" \"'“”‘’«»()[]「」『』（）.!…。！?？¿¡")
 
 
 # Phrases that show how a text is meant, as every language's file lists them.

@@ -16,6 +16,7 @@ from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.errors import MemoryChanged
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.language import OTHERS, other_language
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.statements import statements_in
 from react_mem.memory.language.terms import content_terms
@@ -96,6 +97,9 @@ async def forget_said(
 
     Of a sentence that says more, the other clauses stay. Ambiguous words forget nothing: see `Forgotten.unclear`.
     """
+    if all_about and (code := other_language(what)):
+        # "meinen Chef": the topic is not said to be theirs each time
+        what = OTHERS[code].sub(" ", what).strip() or what
 
     def wished(items: Sequence[Item]) -> tuple[_Wish, tuple[str, ...]]:
         return _wished(what, items, all_about=all_about)
