@@ -1,4 +1,4 @@
-"""What the states of a user's threads still say after a forgetting, by channel.
+"""Checks of what the states of a user's threads still say after a forgetting, by channel.
 
 A thread keeps its messages: those that memory knows as forgotten are blank in its prompts. Any other channel, and any
 other message, such as a tool's result, may go to the model again: middleware reads files, notes and lists from there.
