@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 from react_mem.agents.config import AgentConfig, Overridable
 from react_mem.agents.models import resolve_chat_spec
 from react_mem.errors import ChoiceRefused
-from react_mem.memory.runtime import MAX_OWNER_BYTES
+from react_mem.memory.runtime import OwnerId
 
 _SERVERS = frozenset({"thread_id", "run_id", "assistant_id", "graph_id", "cron_id", "task_id"})
 _SERVERS_BEGIN = ("langgraph_", "__", "checkpoint_", "x-")
@@ -45,11 +45,9 @@ class AgentContext(BaseModel):
     # LangGraph passes names of its own too
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
-    user_id: str | None = Field(
+    user_id: OwnerId | None = Field(
         None,
         title="User",
-        min_length=1,
-        max_length=MAX_OWNER_BYTES,
         description="Whose memory to use. Ignored where the server authenticates users. Empty: no memory.",
     )
     agent: str | None = Field(
