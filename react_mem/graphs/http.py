@@ -30,6 +30,7 @@ with of_extra("server"):
     from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 
 from react_mem.graphs.auth.permissions import METRICS_PATH, METRICS_TOKEN_ENV, scraper
+from react_mem.graphs.callers import OneCredential
 from react_mem.graphs.chat_summary_route import DEFAULT_AGENT, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
 from react_mem.graphs.memory_api.conversations_api import ending
@@ -163,7 +164,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 app = memory_application(_lifespan)
 
-# The server puts it before all of its routes, not only before ours.
+# The server puts these before all of its routes, not only before ours.
+app.add_middleware(OneCredential)
 if is_development() and not authenticates():
     app.add_middleware(OnlyThisMachine)
 

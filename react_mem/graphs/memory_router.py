@@ -118,7 +118,7 @@ _FOREIGN = "this changes memory, and comes from a page of another site: only the
 _OVER = "This link is over: it lives for a minute. Open your memory once more from where you came."
 
 
-class Sessions:
+class PageSessions:
     """Signed names of users, for links and for cookies: one is not taken for the other."""
 
     def __init__(self, secret: str | None) -> None:
@@ -199,7 +199,7 @@ class MemoryRouter:
     def __init__(self, memory: MemoryFacade, current_user: CurrentUser, secret: str | None = None) -> None:
         self._current_user = current_user
         self._is_async = inspect.iscoroutinefunction(current_user)
-        self._sessions = Sessions(secret)
+        self._sessions = PageSessions(secret)
         app = memory_application()
         app.router.routes.extend(links.routes)
         app.state.memory, app.state.sessions = memory, self._sessions
