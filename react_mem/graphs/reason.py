@@ -225,7 +225,8 @@ def require_input(messages: Sequence[AnyMessage]) -> None:
     last = messages[-1] if messages else None
     # within another graph, what another agent has answered may be what this one goes on from
     is_nested = "|" in ensure_config().get("configurable", {}).get("checkpoint_ns", "")
-    if last is None or (isinstance(last, AIMessage) and not last.tool_calls and not is_nested):
+    calls = isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls)
+    if last is None or (isinstance(last, AIMessage) and not calls and not is_nested):
         raise InvalidInputError(
             "There is no message to answer, or it is answered: send {'messages': [{'role': 'user', 'content': ...}]}."
         )
