@@ -36,7 +36,7 @@ from react_mem.memory.model.operations import Change, Operation, put
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Message, fact_id, now
 from react_mem.memory.model.views import MemoryItem
-from react_mem.memory.rights.feedback import check_told, own_statements
+from react_mem.memory.rights.feedback import STATES_NOTHING, check_told, told_statements
 from react_mem.memory.rights.unsaid import read_forgotten
 from react_mem.memory.store.priority import FRONT
 from react_mem.memory.store.process_state import lock_of
@@ -79,7 +79,9 @@ async def remember(
     check_told(said)
     order = standing_in(said)
     wish = order.said if order is not None and order.kind == "instruction" else ""
-    statements = own_statements(said, or_nothing=bool(wish))
+    statements = told_statements(said)
+    if not (statements or wish):
+        raise ValueError(STATES_NOTHING)
     await make_room(memory.store, user_id, memory.policy.quotas, [said, *statements])
     ids = [fact_id(whom, statement) for statement in statements]
     # each time it is said it is another message: a fact that has ended is believed again when it is said again

@@ -49,6 +49,23 @@ async def test_it_remembers_finds_changes_and_forgets_by_texts(memory_store: Mem
         assert await memory.get(moved.id, user_id="ann") is None
 
 
+TERSE = ["Likes tea", "Thích trà", "Mag Tee", "Vegetariana", "喜欢茶", "茶が好き", "{'theme': 'dark'}", "Thanks!", "🙂"]
+
+
+@pytest.mark.parametrize("text", TERSE)
+async def test_a_text_of_any_form_is_an_explicit_wish_and_kept(text: str) -> None:
+    async with open_memory(store=InMemoryStore()) as memory:
+        [told] = await memory.add(text, user_id="ann")
+        assert [one.id for one in await memory.add(text, user_id="ann")] == [told.id]
+        changed = await memory.update(told.id, "Vegan", user_id="ann")
+        assert [one.text for one in await memory.list(user_id="ann")] == [changed.text] == ["Vegan"]
+        assert [one.text for one in await memory.history(changed.id, user_id="ann")] == [text, "Vegan"]
+        # beside other sentences, and in a conversation, it is small talk
+        said = ["Thanks!", "Write me a haiku. Likes jazz 🙂", "Hi! Always answer in French."]
+        told_in_chat = await memory.add([("user", one) for one in said], user_id="bob")
+        assert [one.text for one in told_in_chat] == ["Likes jazz 🙂", said[2]]
+
+
 async def test_a_call_that_cannot_be_meant_is_refused_with_its_cure() -> None:
     async with open_memory(store=InMemoryStore()) as memory:
         [home] = await memory.add("I live in Hue.", user_id="ann")
@@ -57,11 +74,15 @@ async def test_a_call_that_cannot_be_meant_is_refused_with_its_cure() -> None:
             (memory.add([{"text": "secret"}], user_id="ann"), "messages: are no messages; give a text"),
             (memory.search(" ", user_id="ann"), "query: is empty"),
             (memory.list(user_id="ann", limit=0), "limit: must be 1"),
-            (memory.update(home.id, "I live in Rome.", user_id="bob"), "only a fact"),
+            (memory.update(home.id, "Where do I live?", user_id="ann"), "states nothing"),
         ]:
             with pytest.raises(ValueError, match=told):
                 await call
-        for other in (memory.delete(home.id, user_id="bob"), memory.history(home.id, user_id="bob")):
+        for other in (
+            memory.update(home.id, "I live in Rome.", user_id="bob"),
+            memory.delete(home.id, user_id="bob"),
+            memory.history(home.id, user_id="bob"),
+        ):
             with pytest.raises(NotThere, match="take an `id`"):
                 await other
         assert await memory.get(home.id, user_id="bob") is None
