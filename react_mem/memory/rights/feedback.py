@@ -165,7 +165,7 @@ class FeedbackCalls(FacadePart):
             # nobody has to put it better than what it replaces, or than what it was before
             before = (await load_facts(self.store, user_id, (), [fact_id(fact.about, words)])).values()
             any_form = vouched or not statements_in(fact.text) or any(ways(one) & {normalise(words)} for one in before)
-            said = own_statement(words, any_form=any_form)
+            said = own_statement(words, any_form=any_form, alone=vouched)
             # a clock that has been set back leaves facts that were said later than now
             at = max(now(), fact.said_at)
             source = record_id("correction", id_, normalise(said), at.isoformat())
@@ -259,16 +259,16 @@ def told_statements(text: str, *, alone: bool = True) -> list[str]:
     return list({normalise(one): one for one in stated}.values())
 
 
-def own_statement(text: str, *, any_form: bool) -> str:
+def own_statement(text: str, *, any_form: bool, alone: bool) -> str:
     """Return the statements of a user's text as one; a `ValueError` if it states nothing.
 
-    `any_form` permits an incomplete sentence, such as "Two cats".
+    `any_form` permits an incomplete sentence, such as "Two cats"; `alone` is as for `told_statements`.
     """
     whole = " ".join(unwrapped(text).split())
     stated = [one for one in statements_in(text, told=True) if not only_instructs(one)]
     if len("".join("".join(stated).split())) == len("".join(whole.split())):
         return whole
-    stated = stated or (told_statements(text) if any_form else [])
+    stated = stated or (told_statements(text, alone=alone) if any_form else [])
     if not stated:
         raise ValueError(STATES_NOTHING)
     return " ".join({normalise(one): one for one in stated}.values())

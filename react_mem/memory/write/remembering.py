@@ -60,7 +60,7 @@ class RememberedWords:
 
 
 async def remember(
-    memory: MemoryFacade, user_id: str, text: str, *, about: str = "", agent_id: str = ""
+    memory: MemoryFacade, user_id: str, text: str, *, about: str = "", agent_id: str = "", alone: bool = False
 ) -> RememberedWords:
     """Remember a user's text verbatim; a fact believed in the same words gets one more source.
 
@@ -68,6 +68,7 @@ async def remember(
         about: The subject by name; empty for the user. Statements about others stand as they are, since no model can
             resolve "she".
         agent_id: The agent that is to read it and lists it among its memories; empty for none.
+        alone: Whether a text that is only small talk is kept too, as an application's wish.
 
     Raises:
         ValueError: If the text is too long or states nothing, such as a question; the message says what to do.
@@ -79,7 +80,7 @@ async def remember(
     check_told(said)
     order = standing_in(said)
     wish = order.said if order is not None and order.kind == "instruction" else ""
-    statements = told_statements(said)
+    statements = told_statements(said, alone=alone)
     if not (statements or wish):
         raise ValueError(STATES_NOTHING)
     await make_room(memory.store, user_id, memory.policy.quotas, [said, *statements])

@@ -41,8 +41,9 @@ class TextCalls(MemoryFacade):
         Raises:
             ValueError: If a text only asks or is too long, or these are no messages.
         """
+        alone = isinstance(messages, str)
         texts = [messages] if isinstance(messages, str) else _said_in(messages)
-        done = [await remember(self, user_id, text, agent_id=agent_id) for text in texts]
+        done = [await remember(self, user_id, text, agent_id=agent_id, alone=alone) for text in texts]
         return [*{one.id: one for told in done for one in told.memories}.values()]
 
     async def search(self, query: str, *, user_id: str, limit: int = 10) -> Sequence[ScoredMemory]:
