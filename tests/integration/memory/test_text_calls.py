@@ -103,13 +103,17 @@ async def test_the_tools_of_langmem_work_in_an_agent_of_create_agent() -> None:
             script = [calls((name, given)), "done"]
             return create_agent(ScriptedModel(script=script), tools=tools, store=memory.store)
 
-        hue = {"content": "I live in Hue", "user_id": "bob"}
+        # a model of strict schemas gives every argument
+        hue = {"content": "I live in Hue", "action": "create", "id": None, "user_id": "bob"}
         [unsaid] = await told_by(agent("manage_memory", **hue), "Good morning")
         assert unsaid.text.startswith("Nothing was stored: the user did not say this")
         [created] = await told_by(agent("manage_memory", **hue), "I live in Hue.")
         [home] = await memory.list(user_id="ann")
         assert created.text == f"created memory {home.id}"
         [found] = await told_by(agent("search_memory", query="live"), "Where do I live?")
+        strict = {"query": "live", "limit": None, "offset": None, "filter": None}
+        [again] = await told_by(agent("search_memory", **strict), "Where do I live?")
+        assert again.text == found.text
         [first] = json.loads(found.text)
         assert (first["id"], first["content"]) == (home.id, "I live in Hue.")
         [nobody] = await told_by(agent("search_memory", query="live"), "Where do I live?", user_id=None)
@@ -120,7 +124,9 @@ async def test_the_tools_of_langmem_work_in_an_agent_of_create_agent() -> None:
         [updated] = await told_by(agent("manage_memory", **moved), "I live in Hanoi.")
         [now] = await memory.list(user_id="ann")
         assert updated.text == f"updated memory {home.id}: it is memory {now.id} now"
-        [gone] = await told_by(agent("manage_memory", action="delete", id=now.id), "Forget that I live in Hanoi.")
+        [gone] = await told_by(
+            agent("manage_memory", action="delete", id=now.id, content=None), "Forget that I live in Hanoi."
+        )
         assert gone.text == f"Deleted memory {now.id}"
         assert await memory.list(user_id="ann") == []
         [missing] = await told_by(agent("manage_memory", action="delete", id=now.id), "Forget it.")
