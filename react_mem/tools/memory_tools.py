@@ -284,7 +284,7 @@ def _part(record: Message | Summary, limit: int) -> str:
 # LangMem's two tools by their names, over this memory: whose it is follows from the run, and never from a namespace.
 
 _FOUND = 20  # memories of one search, at most
-_ACTIONS = ("create", "update", "delete")
+_ACTIONS: tuple[Literal["create", "update", "delete"], ...] = ("create", "update", "delete")
 
 
 def create_manage_memory_tool(

@@ -123,8 +123,14 @@ def settle_verbatim(
     ids = {fact.id for fact in kept}
     # what is left behind with its branch has no sources, and may return
     over = (f for f in facts.values() if f.verbatim and f.source_ids and set(f.source_ids) <= set(read))
-    gone = [fact.id for fact in over if fact.id not in ids]
+    gone = [one.id for one in over if one.id not in ids and (one.session_id != REMEMBERED or _is_read(one, facts))]
     return list(changed.values()), gone
+
+
+def _is_read(told: Fact, facts: Mapping[str, Fact]) -> bool:
+    """Return true if a fact was drawn from a statement to memory itself, which stays even if a model finds nothing."""
+    by_it = (f for f in facts.values() if not {*told.source_ids}.isdisjoint((*f.source_ids, *f.ended_by)))
+    return share(told.text, [fact.text for fact in by_it if not fact.verbatim or not fact.current]) > 0
 
 
 def episode(draft: EpisodeDraft, sources: Sequence[str], linked_steps: Sequence[str] = (), **where: str) -> Episode:

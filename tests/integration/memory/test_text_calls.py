@@ -16,6 +16,8 @@ from langgraph.store.memory import InMemoryStore
 from react_mem import create_manage_memory_tool, create_search_memory_tool, open_agent, open_memory
 from react_mem.errors import NotThere
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.write.turns import Turns
+from tests.support.labels import Labeller, Says
 from tests.support.scripted_model import ScriptedModel, calls
 
 
@@ -64,6 +66,15 @@ async def test_a_text_of_any_form_is_an_explicit_wish_and_kept(text: str) -> Non
         said = ["Thanks!", "Write me a haiku. Likes jazz 🙂", "Hi! Always answer in French."]
         told_in_chat = await memory.add([("user", one) for one in said], user_id="bob")
         assert [one.text for one in told_in_chat] == ["Likes jazz 🙂", said[2]]
+
+
+async def test_a_text_stays_where_a_model_finds_nothing_in_it(memory_store: MemoryStore) -> None:
+    async with open_memory(store=memory_store) as memory:
+        for text in ("Vegan", "Likes tea", "I live in Hue."):
+            await memory.add(text, user_id="ann", agent_id="clerk")
+        model = Labeller(Says("I live in Hue", "new", text="The user lives in Hue."))
+        await Turns(memory, model, "ann", "remembered", "clerk").extract()
+        assert {one.text for one in await memory.list(user_id="ann")} == {"Vegan", "Likes tea", "I live in Hue."}
 
 
 async def test_a_call_that_cannot_be_meant_is_refused_with_its_cure() -> None:
