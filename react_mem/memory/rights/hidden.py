@@ -237,7 +237,9 @@ def _taken_back(
         elif PENDING.matches(value) and last in value["source_ids"]:
             left = [one for one in value["source_ids"] if one != last]
             is_read = any(said[one].get("role") == "user" for one in left if one in said)
-            changes.append(PutOp(*place, {**value, "source_ids": left} if is_read else None, index=False))
+            # who reads it now starts again
+            rest = {**value, "source_ids": left, "claimed_by": "", "claimed_until": None}
+            changes.append(PutOp(*place, rest if is_read else None, index=False))
             texts = [] if undone.texts else [str(value["text"])]
         elif item.key == last and value.get("standing"):
             rest = {name: part for name, part in value.items() if name != "standing"}
