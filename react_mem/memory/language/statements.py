@@ -14,7 +14,7 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS, edges, has_word
 from react_mem.memory.language.hedging import has_sign, is_hypothetical
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.shown_parts import bounded, is_code, split_line
+from react_mem.memory.language.shown_parts import bounded, is_code, or_else, split_line
 
 _SENTENCE_END = pattern_of(r"\n\s*\n|[.!?…]\s|[。！？]")
 _LINE_END = pattern_of(r"\n")
@@ -29,6 +29,7 @@ _END_CHARS = 20_000  # characters read at each end of a long text for a few stat
 _ASKING_CHARS = 200  # a question shows at its beginning or its end; reading further costs time on long text
 
 
+@or_else(lambda text: [])
 def sentences(text: str) -> list[str]:
     r"""Return the sentences of a text in any script, word for word and in order, each at most `MAX_INDEXED_CHARS` long.
 
@@ -163,6 +164,7 @@ def speaks_of_self(text: str) -> bool:
     return any(language.first_person.search(folded) for language in languages_of(folded))
 
 
+@or_else(lambda text: [])
 def statements_in(text: str, limit: int | None = None, *, told: bool = False) -> list[str]:
     """Return the user's statements, word for word and in order, without questions, requests, pleasantries and code.
 
