@@ -714,7 +714,7 @@ class ToldMemory(Answer):
 
 
 class UndoneWrite(Answer):
-    """What was taken back of what memory had drawn from the user's last words."""
+    """Result of an undo: the part of memory that had been drawn from the user's last words."""
 
     texts: list[str] = Field(default_factory=list)
     """What is not believed any more."""

@@ -513,7 +513,7 @@ export interface ToldMemory {
   readonly outcome: "new" | "known";
 }
 
-/** What was taken back of what memory had drawn from the user's last words. */
+/** Result of an undo: the part of memory that had been drawn from the user's last words. */
 export interface UndoneWrite {
   /** What is not believed any more. */
   readonly texts?: readonly string[];
