@@ -27,7 +27,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.store.embeddings import load_embedding_model
 
-_DATA = Path(__file__).with_name("data")
+DATA = Path(__file__).with_name("data")
 _USER = "user"
 
 
@@ -43,11 +43,11 @@ class Asked(NamedTuple):
 
 
 def load_facts() -> list[str]:
-    return [str(text) for text in json.loads((_DATA / "facts.json").read_text(encoding="utf-8"))]
+    return [str(text) for text in json.loads((DATA / "facts.json").read_text(encoding="utf-8"))]
 
 
 def load_questions(half: str = "all") -> list[Asked]:
-    rows = json.loads((_DATA / "questions.json").read_text(encoding="utf-8"))
+    rows = json.loads((DATA / "questions.json").read_text(encoding="utf-8"))
     asked = [Asked(row["text"], frozenset(row["needs"])) for row in rows]
     return [one for one in asked if half in ("all", one.half)]
 

@@ -7,6 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeVar, cast
 
@@ -171,6 +172,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
             query: The query. `extra["seen"]` may list the ids of records the caller has already; `extra["now"]`, the
                 time of asking (ISO 8601), is the base of "last week"; `extra["turns"]` is how many of the last
                 turns of this conversation dialog begins with, by default and at most `context.dialog_turns`;
+                `extra["cut"]` is False for a search, which gets what a message does not need, too;
                 `extra["standing"]` asks for the instructions and preferences that stand and fit, and `extra["whole"]`
                 for an outline of all conversations: more results, behind those of the scopes.
 
@@ -268,7 +270,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         async def ordered(answer: Result | Recall) -> Result | Recall:
             if not isinstance(answer, Recall):
                 return answer
-            return Recall(await outline.rerank(path, query, answer.found), answer.missing)
+            return replace(answer, found=await outline.rerank(path, query, answer.found))
 
         try:
             # half of what the read may take: if it is late, there is still the order without it

@@ -163,6 +163,16 @@ def speaks_of_self(text: str) -> bool:
     return any(language.first_person.search(folded) for language in languages_of(folded))
 
 
+def speaks_of_own(text: str) -> bool:
+    """Return true for a text about something of its writer's, who is more than the receiver of a favour.
+
+    >>> speaks_of_own("Write a card for my sister"), speaks_of_own("Write me a poem"), speaks_of_own("Wo wohne ich?")
+    (True, False, True)
+    """
+    said = unicodedata.normalize("NFC", text[:_MAX_QUESTION])
+    return any(one["own"].search(one["favour"].sub(" ", said)) for one in _WHOLE)
+
+
 def statements_in(text: str, limit: int | None = None, *, told: bool = False) -> list[str]:
     """Return the user's statements, word for word and in order, without questions, requests, pleasantries and code.
 
@@ -272,7 +282,7 @@ def phrases(name: str) -> str:
 
     Each phrase is a pattern itself; without any, nothing is found.
     """
-    found = [either(one.cues[name], unspaced=one.unspaced) for one in LANGUAGES if one.cues.get(name)]
+    found = [either(one.cues[name], unspaced=one.unspaced) for one in EVERY if one.cues.get(name)]
     return f"(?:{'|'.join(found) or '(?!)'})"
 
 
@@ -296,12 +306,14 @@ def listed(topic: Literal["web", "fields"], name: str) -> list[str]:
     return [entry for one in found for entry in ([one] if isinstance(one, str) else one)]
 
 
-# Cues of a whole message: a question about a whole conversation, a question about the past.
+# Cues of a whole message: a question about a whole conversation, about the past, for what the assistant said.
 
 _MOST_CHARS = 600  # a longer text brings its own context
 _MAX_QUESTION = 2_000
 
 _WHOLE = patterns_under("whole")
+_ANSWERED = patterns_under("answered")
+_FIRST_PERSON = cue("speaks_of_itself")
 _LENGTH, _OF_A_THING, _PAST = cue("no_past"), cue("past_of_a_thing"), cue("past")
 
 
@@ -321,6 +333,22 @@ def asks_whole(text: str) -> bool:
         for one in _WHOLE
         if not one["other"].search(said)
     )
+
+
+def role_asked(question: str) -> Literal["user", "assistant", ""]:
+    """Return the role whose messages a question is for; empty for both, as in a summary, or none.
+
+    >>> role_asked("Which hotel did you suggest for me?"), role_asked("Which hotel did I tell you about?")
+    ('assistant', 'user')
+    >>> role_asked("你给我推荐了哪些书？"), role_asked("Summarise our talks"), role_asked("Who painted it?")
+    ('assistant', '', '')
+    """
+    asked = unicodedata.normalize("NFC", question[:_MAX_QUESTION])
+    for one in _ANSWERED:
+        if one["said"].search(asked):
+            return "assistant"
+    is_for_both = any(one["both"].search(asked) for one in _ANSWERED)
+    return "user" if not is_for_both and _FIRST_PERSON.search(asked.casefold()) else ""
 
 
 def asks_about_the_past(question: str) -> bool:

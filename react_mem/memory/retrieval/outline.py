@@ -1,4 +1,4 @@
-"""Results beside single hits: an outline, standing instructions; and their order: cut, deduplication, reranking."""
+"""Results beside single hits: an outline, standing instructions; and their order: deduplication, reranking."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from react_mem.memory.model.interface import (
     MemoryScope,
     reranker_at,
 )
-from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of
+from react_mem.memory.model.kinds import CONCEPT, MESSAGE, SUMMARY, origin_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
@@ -150,35 +150,6 @@ def gist_of(text: str) -> str:
     if len(telling) > 1 and length(telling[0]) <= _LEADING_WORDS:
         telling = telling[1:]
     return " ".join(" ".join(telling).split())[:_GIST]
-
-
-# Cut of the facts that a search found beside the best: what is far less similar to the question is not what it needs.
-
-GAP = 0.08
-"""Tolerated similarity below the most similar fact."""
-
-SHARE = 0.8
-"""Share of the best score from which a fact stays, however similar."""
-
-AS_WORDED = 0.7
-"""Share of the best lexical score from which a fact stays, however similar."""
-
-
-def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
-    """Drop the facts far below the best hit, keeping the order; without vectors shared words alone say too little."""
-    best = max((one.item.score or 0.0 for one in found), default=0.0)
-    nearest = max((one.similarity for one in found if one.similarity is not None), default=None)
-    if best <= 0 or nearest is None:
-        return list(found)
-    worded = max(one.arms.get(Arm.LEXICAL, 0.0) for one in found)
-    return [
-        one
-        for one in found
-        if not FACT.matches(one.item.value)
-        or (one.similarity is not None and one.similarity >= nearest - GAP)
-        or (worded > 0 and one.arms.get(Arm.LEXICAL, 0.0) >= AS_WORDED * worded)
-        or (one.item.score or 0.0) >= SHARE * best
-    ]
 
 
 # Order of what was recalled: repetitions last, and a message with the one that belongs to it.
