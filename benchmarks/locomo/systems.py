@@ -44,14 +44,13 @@ _ENOUGH = 40
 def prompt_of(question: str, results: Sequence[MemoryResultItem], turn_of: Callable[[str], str | None]) -> Prompt:
     """Assemble the prompt of a question and return the turns shown in it.
 
-    A line shows each of its fragments of which it has the beginning; so does a line of an outline for both messages.
+    A line shows each of its fragments of which it has the beginning.
     """
     assembled = assemble(frame_of(question), results, session_id=ASKED_IN, recalls=True)
     text = assembled.layout["retrieved"]
     items = assembled.memories.items
     shown = {item.id for item in items}
-    parts = [*(part for item in items for part in item.fragments), *assembled.outline.items]
-    shown |= {part.id for part in parts if _stands_in(part, text)}
+    shown |= {part.id for item in items for part in item.fragments if _stands_in(part, text)}
     return Prompt(frozenset(filter(None, map(turn_of, shown))), count_tokens(text), frozenset(index_terms(text)))
 
 

@@ -3,11 +3,11 @@
     python -m benchmarks.relevance.fit [--data locomo.json] [--cases fresh_cases.json] [--json fit.json]
 
 A logistic regression over `memory.retrieval.relevance.features`, whose result stands there as `WEIGHTS`. Messages that
-need memories: the questions, requests and bare words of this benchmark, LoCoMo's or BEAM's about messages (`--data`), and those of
-cases about their facts (`--cases`), in a memory of each case and of all of its language. Messages that need none:
-greetings, thanks, chat and tasks in seven languages, on each of these memories. Each source counts alike. The printed
-table has the shares of messages that get something at several probabilities, by source, for the half of the messages
-that is left out of a fit, and for each source where it is left out as a whole.
+need memories: the questions, requests and bare words of this benchmark, LoCoMo's or BEAM's about messages (`--data`),
+and those of cases about their facts (`--cases`), in a memory of each case and of all of its language. Messages that
+need none: greetings, thanks, chat and tasks in seven languages, on each of these memories. Each source counts alike.
+The printed table has the shares of messages that get something at several probabilities, by source, for the half of the
+messages that is left out of a fit, and for each source where it is left out as a whole.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.databases import database_server, new_database, opened
 from benchmarks.locomo.dataset import load
 from benchmarks.locomo.systems import ReactMem
 from benchmarks.progress import interruptible
-from benchmarks.relevance.__main__ import DATA, load_facts, load_questions
+from benchmarks.relevance.__main__ import DATA, idle_messages, load_facts, load_questions
 from benchmarks.report import Command, print_table, write_rows
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import Recall
@@ -65,12 +65,6 @@ def _sum(text: str) -> int:
     return int(hashlib.sha256(text.encode()).hexdigest(), 16)
 
 
-def idle_messages() -> list[tuple[str, str]]:
-    """Return the messages that need nothing, with their languages."""
-    read = json.loads((DATA / "messages.json").read_text(encoding="utf-8"))["idle"]
-    return [(language, text) for language, texts in read.items() for text in texts]
-
-
 class Asking:
     """Messages asked of memories in one database, with the features of what they found."""
 
@@ -98,7 +92,8 @@ class Asking:
         found = next(answer for answer in answers if isinstance(answer, Recall))
         ids = set(needed)
         needs = bool(ids & {hit.key for hit in found.found})
-        if found.found and needs == bool(ids):
+        is_compared = any(hit.similarity is not None for hit in found.found)
+        if is_compared and needs == bool(ids):
             self.asked.append(Asked(text, source, features(found, text), needs))
 
 

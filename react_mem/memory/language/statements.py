@@ -170,7 +170,7 @@ def speaks_of_own(text: str) -> bool:
     (True, False, True)
     """
     said = unicodedata.normalize("NFC", text[:_MAX_QUESTION])
-    return any(one["own"].search(one["favour"].sub(" ", said)) for one in _WHOLE)
+    return any(one["own"].search(one["favour"].sub(" ", said)) for one in _OWN)
 
 
 def statements_in(text: str, limit: int | None = None, *, told: bool = False) -> list[str]:
@@ -306,33 +306,14 @@ def listed(topic: Literal["web", "fields"], name: str) -> list[str]:
     return [entry for one in found for entry in ([one] if isinstance(one, str) else one)]
 
 
-# Cues of a whole message: a question about a whole conversation, about the past, for what the assistant said.
+# Cues of a whole message: whose messages a question is for, a question about the past.
 
-_MOST_CHARS = 600  # a longer text brings its own context
 _MAX_QUESTION = 2_000
 
-_WHOLE = patterns_under("whole")
+_OWN = patterns_under("of_own")
 _ANSWERED = patterns_under("answered")
 _FIRST_PERSON = cue("speaks_of_itself")
 _LENGTH, _OF_A_THING, _PAST = cue("no_past"), cue("past_of_a_thing"), cue("past")
-
-
-def asks_whole(text: str) -> bool:
-    """Return true for a question about everything the user said, and not about one thing.
-
-    It says so by itself, or asks for an order, a count, a list or a summary of the user's own.
-
-    >>> asks_whole("In what order did I mention my jobs?"), asks_whole("In what order should I install these?")
-    (True, False)
-    """
-    if len(text) > _MOST_CHARS:
-        return False
-    said = " ".join(_plain_own_words(text).split())
-    return any(
-        one["itself"].search(said) or (one["asked"].search(said) and one["own"].search(one["favour"].sub(" ", said)))
-        for one in _WHOLE
-        if not one["other"].search(said)
-    )
 
 
 def role_asked(question: str) -> Literal["user", "assistant", ""]:
@@ -359,7 +340,3 @@ def asks_about_the_past(question: str) -> bool:
     """
     asked = _LENGTH.sub(" ", normalise(question[:_MAX_QUESTION]))
     return bool(_PAST.search(asked) or _OF_A_THING.search(asked))
-
-
-def _plain_own_words(text: str) -> str:
-    return unicodedata.normalize("NFC", own_words_in(text)).replace("’", "'")

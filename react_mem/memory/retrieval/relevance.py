@@ -13,25 +13,25 @@ from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.kinds import EPISODE, FACT, KNOWLEDGE, MESSAGE, SUMMARY
 
 WEIGHTS: Mapping[str, float] = {
-    "constant": -1.81,
-    "similarity": 2.05,
-    "similarity_ahead": 0.65,
-    "few": -0.21,
-    "score_ahead": 1.28,
-    "coverage": 0.62,
-    "names_somebody": 2.73,
-    "speaks_of_own": 1.91,
-    "asks": 2.04,
-    "is_pleasantry": -2.04,
-    "requests": 1.24,
-    "words": -0.49,
+    "constant": -2.05,
+    "similarity": 1.9,
+    "similarity_ahead": 1.3,
+    "score_ahead": 1.7,
+    "few": -0.95,
+    "coverage": 1.25,
+    "names_somebody": 3.45,
+    "speaks_of_own": 2.54,
+    "asks": 1.09,
+    "requests": 1.26,
+    "is_pleasantry": -2.41,
+    "words": -0.72,
 }
 """Weights of the features in the logistic model, as `python -m benchmarks.relevance.fit` fits them."""
 
 NEEDED = 0.4
 """Probability from which a message needs memories. Below, it gets none."""
 
-SURELY = 0.7
+SURELY = 0.6
 """Probability from which it gets all that was found; between the two, the best few."""
 
 BEST = 4

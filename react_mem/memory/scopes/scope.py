@@ -27,8 +27,8 @@ from react_mem.memory.model.namespaces import Namespace, scope_namespace
 from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import AnyRecord, Record, now, with_zone, written_in
-from react_mem.memory.retrieval.outline import distinct, fragments
 from react_mem.memory.retrieval.relevance import relevant
+from react_mem.memory.retrieval.results import distinct, fragments
 from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.room import make_room
