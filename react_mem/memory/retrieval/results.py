@@ -26,7 +26,7 @@ from react_mem.memory.model.interface import (
     MemoryScope,
     reranker_at,
 )
-from react_mem.memory.model.kinds import MESSAGE, origin_of
+from react_mem.memory.model.kinds import MESSAGE, origin_of, speaker_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
@@ -75,13 +75,12 @@ def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
 
 def fragments(recalled: RecallHit) -> tuple[Fragment, ...]:
     """Return the texts of a memory and its partner, if any, in the order of the conversation."""
-    role = str(recalled.item.value.get("role", ""))
-    own = Fragment(id=recalled.item.key, role=role, content=recalled.text)
-    if recalled.partner is None:
+    value, partner = recalled.item.value, recalled.partner
+    role = str(value.get("role", ""))
+    own = Fragment(id=recalled.item.key, role=speaker_of(value) or role, content=recalled.text)
+    if partner is None:
         return (own,)
-    other = Fragment(
-        id=recalled.partner["id"], role=recalled.partner["role"] or "", content=recalled.partner["text"] or ""
-    )
+    other = Fragment(id=partner["id"], role=speaker_of(partner) or partner["role"] or "", content=partner["text"] or "")
     return (own, other) if role == "user" else (other, own)
 
 
