@@ -118,6 +118,7 @@ class _Command:
             scopes=self.arguments.scope or searched_scopes(),
             query=self.arguments.query,
             as_of=self.arguments.as_of,
+            extra={"cut": False},
         )
         found = sorted(await memory.read(query), key=rank)
         return await self._show_items(found, len(found))

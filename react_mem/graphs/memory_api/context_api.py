@@ -110,6 +110,7 @@ async def search_memories(body: SearchBody, request: Request) -> SearchAnswer:
         scopes=body.scopes,
         query=body.query,
         as_of=body.as_of,
+        extra={"cut": False},
     )
     results = await memory.read(query)
     listed = [item for item in results if item.id and kind_named(item.source).listed]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from react_mem.memory.context.dialogue import (
     Verbatim,
     chain_of,
     fit,
-    outline_in,
-    render_outline,
     render_pages,
     render_summaries,
     visible,
@@ -22,19 +19,18 @@ from react_mem.memory.context.found_memory import (
     BriefingPart,
     FoundMemory,
     PromptBlock,
-    briefing,
     render_line,
 )
 from react_mem.memory.context.layout import MIN_MESSAGE_TOKENS, Frame, Layout
 from react_mem.memory.context.memories import render_found, render_profile
 from react_mem.memory.language.folding import normalise
-from react_mem.memory.llm.budget import LineTokens, Section, allocate, beside_outline, count_tokens, outline_room
+from react_mem.memory.llm.budget import LineTokens, Section, allocate, count_tokens
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
-from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
-from react_mem.memory.retrieval.outline import INSTRUCTION, OUTLINE, shown_of
+from react_mem.memory.retrieval.results import INSTRUCTION, shown_of
 from react_mem.memory.summaries.sources import shown
 from react_mem.prompts import load_prompt
 
@@ -93,7 +89,6 @@ class Assembled:
 
     layout: Layout
     memories: PromptBlock[MemoryResultItem]
-    outline: PromptBlock[Fragment]
     tokens: dict[Section, int]
     budget: dict[Section, int]
     dropped: dict[Section, int]
@@ -128,9 +123,8 @@ def assemble(
     turns = frame.recent if recalls else frame.all_turns
     bounded = recalls or frame.window.known
     chain, unreadable = chain_of(results, session_id)
-    found = [item for item in results if item.source not in (CHAIN.name, INSTRUCTION, OUTLINE)]
+    found = [item for item in results if item.source not in (CHAIN.name, INSTRUCTION)]
     found = shown_of(found, favoured) if limited else found
-    material = outline_in(results)
     counts = LineTokens()
     # what the user wants from now on has its room as the profile has
     most = frame.policy.context.memory_tokens
@@ -155,11 +149,10 @@ def assemble(
         and not (item.id in told or (item.source_ids and told.issuperset(item.source_ids)))
     ]
     question = text_of(frame.thread[-1])[:_ASKED_CHARS]
-    memories, outline = _remembered(tellable, material, (cap, most), question, favoured, counts)
-    remembered = briefing([*memories.entries, *outline.entries])
+    memories = render_found(tellable, cap, favoured, question=question, counts=counts)
     wanted = {
         Section.WEB_PAGES: _tokens(counts, "web_pages", render_pages(pages, frame.window.tokens).text),
-        Section.MEMORIES: _tokens(counts, "memories", remembered, after=profile.briefing),
+        Section.MEMORIES: _tokens(counts, "memories", memories.briefing, after=profile.briefing),
         Section.SUMMARIES: _tokens(counts, "summaries", _earlier(chain, certain, frame.window.tokens).text),
         Section.CONVERSATION: sum(turn.tokens for turn in turns),
     }
@@ -177,14 +170,13 @@ def assemble(
     new = [one for one in tellable if not _is_said(one.item, said, verbatim.first, session_id)]
     if len(new) < len(tellable) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
         room_for = min(_lines("memories", budget[Section.MEMORIES], after=profile.briefing), cap)
-        memories, outline = _remembered(new, material, (room_for, most), question, favoured, counts)
+        memories = render_found(new, room_for, favoured, question=question, counts=counts)
     start = min((turn.start for turn in turns), default=frame.now)
     # of each section the text, the form, what stands before it under this form, and how many did not fit
     sections = {
         Section.PROFILE: (profile.briefing, "memories", "", profile.dropped),
         Section.WEB_PAGES: (found_pages.text, "web_pages", "", found_pages.dropped),
         Section.MEMORIES: (memories.briefing, "memories", profile.briefing, memories.dropped),
-        Section.OUTLINE: (outline.briefing, "memories", (profile + memories).text, outline.dropped),
         Section.SUMMARIES: (earlier.text, "summaries", "", earlier.dropped),
     }
     tokens = {
@@ -202,7 +194,7 @@ def assemble(
     limits[Section.MEMORIES] = min(limits[Section.MEMORIES], most + _FORM_TOKENS["memories"])
     texts = {
         "web_pages": found_pages.text,
-        "memories": briefing([*profile.entries, *memories.entries, *outline.entries]),
+        "memories": (profile + memories).briefing,
         "summaries": earlier.text,
     }
     layout = Layout(
@@ -223,7 +215,6 @@ def assemble(
     return Assembled(
         layout=layout,
         memories=profile + memories,
-        outline=outline,
         tokens=tokens,
         budget={**tokens, **limits, Section.WORKING_MEMORY: left},
         dropped={section: dropped for section, (*_, dropped) in sections.items()}
@@ -234,28 +225,9 @@ def assemble(
         ids={
             Section.PROFILE: [item.id for item in profile.items],
             Section.MEMORIES: [item.id for item in memories.items],
-            Section.OUTLINE: [part.id for part in outline.items],
             Section.SUMMARIES: sorted(entry.id for entry in earlier.items),
         },
     )
-
-
-def _remembered(
-    found: Sequence[FoundMemory],
-    material: Mapping[str, Any] | None,
-    rooms: tuple[int, int],
-    question: str,
-    favoured: Collection[str],
-    counts: LineTokens,
-) -> tuple[PromptBlock[MemoryResultItem], PromptBlock[Fragment]]:
-    """Return the memories that fit, and the outline that takes most of their room where there is one. `rooms` are the
-    tokens for both, and those that they would have without the profile and instructions.
-    """
-    room, most = rooms
-    outline = render_outline(material, outline_room(room, most), counts)
-    taken = counts.of(briefing(outline.entries))
-    shown_beside = render_found(found, beside_outline(room, taken), favoured, question=question, counts=counts)
-    return shown_beside, outline
 
 
 def _note(layout: Layout, items: Sequence[MemoryResultItem], *, searched: bool) -> None:

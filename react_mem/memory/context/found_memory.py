@@ -35,7 +35,6 @@ class BriefingPart(StrEnum):
     SAID = "said"
     EARLIER = "earlier"
     SKILLS = "skills"
-    OUTLINE = "outline"
 
 
 class BriefingEntry(NamedTuple):

@@ -27,7 +27,8 @@ from react_mem.memory.model.namespaces import Namespace, scope_namespace
 from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import AnyRecord, Record, now, with_zone, written_in
-from react_mem.memory.retrieval.outline import distinct, fragments, relevant
+from react_mem.memory.retrieval.relevance import relevant
+from react_mem.memory.retrieval.results import distinct, fragments
 from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.room import make_room
@@ -105,7 +106,7 @@ class ScopeStore:
 
         def answer(found: Any) -> Any:
             if isinstance(found, Recall):
-                return Recall([one for one in map(recalled, found.found) if one], found.missing)
+                return replace(found, found=[one for one in map(recalled, found.found) if one])
             if isinstance(found, list):
                 kept = [one for one in map(then, found) if one]
                 return sorted(kept, key=made_at, reverse=True)
@@ -131,7 +132,7 @@ class ScopeStore:
         """Return the records that the caller does not have, in order, before the limit is applied."""
         seen = set(query.seen)
         if isinstance(answer, Recall) and query.extra.get("cut", True):
-            answer = replace(answer, found=relevant(answer.found))
+            answer = replace(answer, found=relevant(answer, query.query or ""))
         wanted = max(self._policy.recall.max_memories, self._policy.recall.max_docs, self._policy.recall.max_skills)
         return [one for one in in_order(answer, wanted) if one.key not in seen]
 
