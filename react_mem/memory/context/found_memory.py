@@ -139,7 +139,7 @@ def render_line(
     limit: int = MAX_LINE_CHARS,
     *,
     kind: str = "",
-    doubts: Iterable[MemoryDoubt] = (),
+    doubts: Collection[MemoryDoubt] = (),
     times: bool = False,
     quoted: bool = False,
     messages: int = 0,
@@ -160,10 +160,16 @@ def render_line(
     whole = f"{text} ({reading})" if reading and length(text) < _FEW_WORDS else text
     more = f", +{messages} message{'s' * (messages > 1)}" if messages else ""
     told = f"- [{_head(payload, kind, origin, times=times)}{more}] {labelled(payload, flat(whole, limit), origin)}"
-    against = [f" since {doubt.since}, see: {flat(doubt.text, MAX_PARTNER_CHARS)}" for doubt in doubts]
+    against = [f" since {doubt.since}, see: {flat(doubt.text, MAX_PARTNER_CHARS)}" for doubt in doubts if not doubt.of]
     if payload.get("doubts") and payload.get("current", True):
         told += "".join(f"\n  (in doubt{one})" for one in against or [""])
-    return told
+    return told + changed_since(doubts, str(payload.get("id")))
+
+
+def changed_since(doubts: Iterable[MemoryDoubt], id_: str) -> str:
+    """Return what has changed since a message or summary, a line for each change below its own."""
+    told = (f"\n  ({flat(one.change, 2 * MAX_PARTNER_CHARS)})" for one in doubts if one.of == id_)
+    return "".join(dict.fromkeys(told))
 
 
 def labelled(payload: Mapping[str, Any], text: str, origin: Origin | None = None) -> str:
@@ -266,7 +272,10 @@ class FoundMemory:
         self.about = normalise(str(item.payload.get("about") or ""))
         """Normalised name of its subject; empty where none is named, as of a message."""
         self._beside = [("", *_told("quoted", shown))] if said and shown else []
-        self._beside += [(part.id, *_as_said(part)) for part in item.fragments if part.id != item.id]
+        for part in item.fragments:
+            if part.id != item.id:
+                key, line = _as_said(part)
+                self._beside.append((part.id, key, line + changed_since(item.doubts, part.id)))
         self._lines: dict[tuple[int, int], str] = {}
         self.messages = 0
         """Messages that it replaces, which its line tells."""

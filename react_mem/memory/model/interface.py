@@ -127,11 +127,19 @@ class Fragment(BaseModel):
 
 
 class MemoryDoubt(BaseModel):
-    """Doubt about a memory."""
+    """Doubt about a memory, or a change since a message or a summary."""
 
     id: str = Field(description="The memory that speaks against it.")
-    text: str
+    text: str = Field(description="What that says; of a change, what holds now: empty where it is over.")
     since: str = Field(description="The day.")
+    of: str = Field("", description="Of a change, the message or summary that states what has changed.")
+    part: str = Field("", description="Of a change, the words that no longer hold; empty for all of a message.")
+
+    @property
+    def change(self) -> str:
+        """The change in words."""
+        part, now = (f"{mark}{text}" if text else "" for mark, text in ((": ", self.part), ("; now: ", self.text)))
+        return f"no longer so since {self.since}{part}{now}"
 
 
 class MemoryResultItem(BaseModel):
@@ -147,7 +155,7 @@ class MemoryResultItem(BaseModel):
             a question reach, whatever the embedder. None where it was not compared.
         arms: The contribution of each arm to the score.
         fragments: Its texts, in order: a message brings the answer, or the question, that belongs to it.
-        doubts: Contradictions of a fact that is in doubt.
+        doubts: Contradictions of a fact that is in doubt; of a message, summary or chain what has changed since.
         linked: Records linked with a fact, where `recall.links` asks for them: its episode, a step of a task.
     """
 
