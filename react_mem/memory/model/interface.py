@@ -118,11 +118,13 @@ class Fragment(BaseModel):
     Args:
         id: The record of the text.
         role: The speaker's role; empty for texts nobody said, such as a summary.
+        speaker: The speaker's name; empty for none.
         content: The text: of a long one, the matching passage.
     """
 
     id: str
     role: str = ""
+    speaker: str = ""
     content: str
 
 

@@ -203,14 +203,16 @@ def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
 
 def fragments(recalled: RecallHit) -> tuple[Fragment, ...]:
     """Return the texts of a memory and its partner, if any, in the order of the conversation."""
-    role = str(recalled.item.value.get("role", ""))
-    own = Fragment(id=recalled.item.key, role=role, content=recalled.text)
+    own = _fragment({**recalled.item.value, "id": recalled.item.key, "text": recalled.text})
     if recalled.partner is None:
         return (own,)
-    other = Fragment(
-        id=recalled.partner["id"], role=recalled.partner["role"] or "", content=recalled.partner["text"] or ""
-    )
-    return (own, other) if role == "user" else (other, own)
+    other = _fragment(recalled.partner)
+    return (own, other) if own.role == "user" else (other, own)
+
+
+def _fragment(value: Mapping[str, Any]) -> Fragment:
+    role, speaker, text = (str(value.get(name) or "") for name in ("role", "speaker", "text"))
+    return Fragment(id=value["id"], role=role, speaker=speaker, content=text)
 
 
 # Layers of memory that a request goes to: they show all that was found in them, the others only their best.
