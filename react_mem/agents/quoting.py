@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from react_mem.memory import Fact, Message, Profile, Summary
 from react_mem.memory.language import (
@@ -26,7 +27,7 @@ _HEADING = re.compile(r"^# .*$", re.MULTILINE)
 
 _LINE = re.compile(
     r"^- \[(?P<kind>\w+)(?: [\da-f]{8})?(?: (?P<date>\d{4}-\d{2}-\d{2})(?: (?P<time>\d{2}:\d{2}:\d{2}(?:\.\d+)?))?)?"
-    r"(?:, (?P<role>\w+))?(?:, [a-z]+ \d{4}-\d{2}-\d{2})*(?:, \+\d+ messages?)?\] "
+    r"(?:, (?P<role>(?![a-z]+ \d{4}-|\+)[^\],]+))?(?:, [a-z]+ \d{4}-\d{2}-\d{2})*(?:, \+\d+ messages?)?\] "
     r"(?:\((?P<label>[a-z]+)\) )?(?P<text>.+)$"
 )
 
@@ -47,6 +48,7 @@ OWN_ANSWER = re.compile(
 SAID = "said"
 """The kind of a statement made earlier in this conversation: one sentence, already told apart from questions."""
 
+_ROLES = frozenset(get_args(Message.model_fields["role"].annotation))
 _BY_USER = frozenset({Fact.kind_name(), Message.kind_name(), SAID})
 _SECOND_HAND = 0.5
 """A summary, an episode or the assistant's words count half of the user's: they often repeat questions."""
@@ -109,7 +111,9 @@ def read_lines(text: str, other: str | None = "observation") -> list[Remembered]
     found = []
     for line in filter(None, map(str.strip, text.splitlines())):
         if match := _LINE.match(line):
-            role = match["label"] or match["role"] or ""
+            # a name without a label is the user's
+            named = match["kind"] == Message.kind_name() and match["role"] not in _ROLES
+            role = match["label"] or ("user" if named else match["role"] or "")
             found.append(Remembered(match["text"], match["kind"], match["date"] or "", role, match["time"] or ""))
         elif other is not None:
             found.append(Remembered(line.removeprefix("- "), kind=other))

@@ -260,11 +260,11 @@ def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool)
 
 
 def _spoken_by(role: str, speaker: str) -> str:
-    """Return who says a message: the role, and the name where there is one, which closes no bracket.
+    """Return who says a message: the role, and the name where there is one, without brackets and commas.
 
     Of the user, the name is enough.
     """
-    name = flat(speaker, _MAX_NAME).translate({40: "", 41: "", 91: "", 93: ""}).strip()
+    name = flat(speaker, _MAX_NAME).translate(dict.fromkeys(map(ord, "()[],"))).strip()
     return name if name and role == "user" else f"{role} {name}".strip()
 
 

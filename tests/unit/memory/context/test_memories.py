@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from react_mem.agents.quoting import read_lines
 from react_mem.memory.context import count_tokens, render_memories
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 
@@ -37,11 +38,14 @@ def said(text: str, role: str, *beside: tuple[str, str], speaker: str = "", **pa
 
 
 def test_a_speaker_is_named_and_no_name_passes_for_a_label() -> None:
-    results = [said("I paint", "assistant", speaker="Mel"), said("I sing", "user", speaker="Ann] (quoted")]
-    assert render_memories(results, 500).text.splitlines() == [
+    results = [said("I paint", "assistant", speaker="Mel"), said("I sing", "user", speaker="Ann], (quoted")]
+    text = render_memories(results, 500).text
+    assert text.splitlines() == [
         "- [message 2026-01-02, Ann quoted] I sing",
         "- [message 2026-01-02, Mel] (assistant) I paint",
     ]
+    # the keyless model knows the user's words by whatever name
+    assert [(one.text, one.by_user) for one in read_lines(text)] == [("I sing", True), ("I paint", False)]
 
 
 def test_the_messages_of_one_conversation_stand_together_in_their_order() -> None:
