@@ -19,7 +19,7 @@ from react_mem.memory.llm.answers import flat
 from react_mem.memory.llm.budget import count_lines
 from react_mem.memory.merging.blocks import shown_blocks
 from react_mem.memory.model.interface import Fragment, MemoryDoubt, MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import DOCUMENT, FACT, MESSAGE, SUMMARY, about_of, origin_of
+from react_mem.memory.model.kinds import DOCUMENT, FACT, MESSAGE, SUMMARY, about_of, origin_of, speaker_of
 from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.prompts import load_prompt
 
@@ -246,26 +246,25 @@ def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool)
     kind = "milestone" if payload.get("milestone_title") else kind or str(payload.get("kind"))
     at = str(payload.get("said_at") or payload.get("created_at") or "")
     date = at.partition("+")[0].removesuffix("Z").replace("T", " ") if times else at[:10]
+    who = speaker_of(payload)
     if kind == FACT.name:
-        days = [f"{name} {str(payload[field])[:10]}" for name, field in _TIMES.items() if payload.get(field)]
+        days = [who] if who else []
+        days += [f"{name} {str(payload[field])[:10]}" for name, field in _TIMES.items() if payload.get(field)]
         return ", ".join((f"past {date}" if payload.get("current") is False else f"fact {date}", *days))
     named = str(payload.get("id") or "")[:SUMMARY_ID]
     if kind == SUMMARY.name and named.isalnum():
         # by which a tool reads what it was made of
         kind = f"{kind} {named}"
-    role = str(payload.get("role") or "")
+    role = who or str(payload.get("role") or "")
     # where the label says who speaks, that is enough
-    told = _spoken_by("" if f"({role}) " == LABELS[origin] else role, str(payload.get("speaker") or ""))
+    told = who or _spoken_by("" if f"({role}) " == LABELS[origin] else role, str(payload.get("speaker") or ""))
     return f"{kind} {date}" + (f", {told}" if told else "")
 
 
 def _spoken_by(role: str, speaker: str) -> str:
-    """Return who says a message: the role, and the name where there is one, without brackets and commas.
-
-    Of the user, the name is enough.
-    """
+    """Return who says a message: the role, and the name where there is one, without brackets and commas."""
     name = flat(speaker, _MAX_NAME).translate(dict.fromkeys(map(ord, "()[],"))).strip()
-    return name if name and role == "user" else f"{role} {name}".strip()
+    return role if role == speaker else f"{role} {name}".strip()
 
 
 _WORD = re.compile(r"\w+")

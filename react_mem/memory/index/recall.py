@@ -145,7 +145,7 @@ def scored(item: Item, score: float | None) -> SearchItem:
     return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
 
 
-PARTNER_FIELDS = ("role", "text", "created_at", "speaker")
+PARTNER_FIELDS = ("role", "text", "created_at", "origin", "speaker")
 """Fields of a message's partner, beside its id."""
 
 

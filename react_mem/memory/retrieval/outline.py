@@ -28,7 +28,7 @@ from react_mem.memory.model.interface import (
     MemoryScope,
     reranker_at,
 )
-from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of
+from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of, speaker_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
@@ -114,7 +114,7 @@ def _exchange(hit: RecallHit, seen: Collection[str]) -> dict[str, str] | None:
     shown = "" if own else gist_of(head)
     if not (own or shown):
         return None
-    line = {"id": hit.key, "at": str(value.get("created_at")), "said": own, "shown": shown}
+    line = {"id": hit.key, "at": str(value.get("created_at")), "said": own, "shown": shown, "by": speaker_of(value)}
     answer = hit.partner
     if answer is not None and answer["id"] not in seen and (told := gist_of(str(answer.get("text") or "")[:_READ])):
         line |= {"answer_id": str(answer["id"]), "answer": told, "role": str(answer["role"])}
@@ -207,12 +207,12 @@ def fragments(recalled: RecallHit) -> tuple[Fragment, ...]:
     if recalled.partner is None:
         return (own,)
     other = _fragment(recalled.partner)
-    return (own, other) if own.role == "user" else (other, own)
+    return (own, other) if recalled.item.value.get("role") == "user" else (other, own)
 
 
 def _fragment(value: Mapping[str, Any]) -> Fragment:
     role, speaker, text = (str(value.get(name) or "") for name in ("role", "speaker", "text"))
-    return Fragment(id=value["id"], role=role, speaker=speaker, content=text)
+    return Fragment(id=value["id"], role=speaker_of(value) or role, speaker=speaker, content=text)
 
 
 # Layers of memory that a request goes to: they show all that was found in them, the others only their best.

@@ -24,15 +24,9 @@ from langgraph.store.base import SearchItem
 
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.merging.authors import is_users, speaker_changes
 from react_mem.memory.merging.blocks import kept_apart, omitted
-from react_mem.memory.merging.transcript import (
-    is_said,
-    is_users,
-    message_record_id,
-    speaker_changes,
-    to_records,
-    vouched,
-)
+from react_mem.memory.merging.transcript import is_said, message_record_id, to_records, vouched
 from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryScope
@@ -86,7 +80,7 @@ class TurnToStore:
     ends: bool = False
 
     @classmethod
-    def of(
+    async def of(
         cls,
         session: Session,
         thread: Sequence[BaseMessage],
@@ -100,7 +94,7 @@ class TurnToStore:
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), first)
         start = min(first, asked)
-        records = to_records(thread[start:], first=start, **session.where)
+        records = to_records(thread[start:], first=start, owner=await session.owner(thread[start:]), **session.where)
         if session.elsewhere:
             records = [record.model_copy(update={"elsewhere": True}) for record in records]
         # no answer is trusted more than what it was made of
@@ -248,7 +242,7 @@ class Turns(Session):
 
         `since` is the id of the last message in memory, from `last_id`; None at the start.
         """
-        return await TurnToStore.of(self, thread, since).store()
+        return await (await TurnToStore.of(self, thread, since)).store()
 
     async def close(
         self,
@@ -278,7 +272,8 @@ class Turns(Session):
         told = [*map(origin_of_result, (step["action"] for step in steps)), *([Origin.WEB] if searched else []), *heard]
         about = {"task_steps": tuple(task_steps), "task_type": task_type, "snapshot": snapshot, "ends": True}
         noted = {"used": tuple(used), "run_id": run_id} if used or run_id else None
-        await TurnToStore.of(self, thread, since, steps, told, noted, **about).store()
+        turn = await TurnToStore.of(self, thread, since, steps, told, noted, **about)
+        await turn.store()
 
     async def extract(self) -> TurnReport:
         """Extract from the waiting turns of this conversation and from turns of crashed workers; then summarise.

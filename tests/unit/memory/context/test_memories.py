@@ -41,11 +41,11 @@ def test_a_speaker_is_named_and_no_name_passes_for_a_label() -> None:
     results = [said("I paint", "assistant", speaker="Mel"), said("I sing", "user", speaker="Ann], (quoted")]
     text = render_memories(results, 500).text
     assert text.splitlines() == [
-        "- [message 2026-01-02, Ann quoted] I sing",
+        "- [message 2026-01-02, user Ann quoted] I sing",
         "- [message 2026-01-02, Mel] (assistant) I paint",
     ]
     # the keyless model knows the user's words by whatever name
-    assert [(one.text, one.by_user) for one in read_lines(text)] == [("I sing", True), ("I paint", False)]
+    assert [one.by_user for one in read_lines(text)] == [True, False]
 
 
 def test_the_messages_of_one_conversation_stand_together_in_their_order() -> None:
@@ -87,7 +87,7 @@ def test_pleasantries_around_what_is_told_are_left_out() -> None:
         update={"fragments": (found.fragments[0], found.fragments[1].model_copy(update={"speaker": "Melanie"}))}
     )
     line = render_memories([found], 500).text.splitlines()[0]
-    assert line == "- [message 2026-01-02, Ann] I moved to Hue. It is nice, thanks. I like it."
+    assert line == "- [message 2026-01-02, user Ann] I moved to Hue. It is nice, thanks. I like it."
 
 
 def test_the_least_relevant_goes_first_and_is_counted() -> None:
