@@ -17,8 +17,8 @@ from react_mem.errors import NotThere
 from react_mem.memory import telemetry
 from react_mem.memory.index.recall import Recall
 from react_mem.memory.llm.causes import cause_of, checked
-from react_mem.memory.merging.facts import with_doubts
 from react_mem.memory.merging.forks import branch_key, tip_of
+from react_mem.memory.merging.outdated import former_operations, with_doubts
 from react_mem.memory.model.interface import (
     MemoryQuery,
     MemoryResultItem,
@@ -210,9 +210,10 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         bookkeeping = meta_namespace(query.user_id)
         notes = [GetOp(bookkeeping, key(query.session_id)) for key in (branch_key, forgotten_key)]
         beside = instruction_operations(query, question, self.policy)
-        answers = await recall(self.store, [*operations, *beside, *notes] if operations else [])
+        former = former_operations(query, question, self.policy)
+        answers = await recall(self.store, [*operations, *beside, *former, *notes] if operations else [])
         forgotten, branch = (answers.pop(), answers.pop()) if answers else (None, None)
-        answers, standing = answers[: len(operations)], answers[len(operations) :]
+        of_facts, answers, standing = answers, answers[: len(operations)], answers[len(operations) :][: len(beside)]
         results = MemoryResults(
             tip=tip_of(branch if isinstance(branch, Item) else None),
             forgotten=forgotten_in(forgotten if isinstance(forgotten, Item) else None),
@@ -240,7 +241,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         if _any_found(standing):
             results += await asyncio.to_thread(instructions_of, standing, query)
         if query.as_of is None:
-            results[:] = await with_doubts(self.store, query.user_id, results)
+            results[:] = await with_doubts(self.store, query, results, of_facts)
             if self.policy.recall.links:
                 results[:] = await with_linked(self.store, query.user_id, results)
             last_known.keep(self.store, query, results, since=started)

@@ -120,7 +120,7 @@ async def search_memories(body: SearchBody, request: Request) -> SearchAnswer:
 
 def _shown(item: MemoryResultItem) -> FoundItem:
     return FoundItem(
-        memory=MemoryItem.of(item.scope, item.id, item.payload, datetime.now(UTC)),
+        memory=MemoryItem.found(item, datetime.now(UTC)),
         score=item.score,
         similarity=item.similarity,
         arms={arm.value: part for arm, part in item.arms.items()},

@@ -22,13 +22,14 @@ from react_mem.memory.context.found_memory import (
     render_line,
 )
 from react_mem.memory.context.layout import MIN_MESSAGE_TOKENS, Frame, Layout
-from react_mem.memory.context.memories import render_found, render_profile
+from react_mem.memory.context.memories import NEARLY_ALL, render_found, render_profile
+from react_mem.memory.language.comparison import share
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.llm.budget import LineTokens, Section, allocate, count_tokens
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
-from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
 from react_mem.memory.retrieval.results import INSTRUCTION, shown_of
 from react_mem.memory.summaries.sources import shown
@@ -48,7 +49,7 @@ def render_instructions(
     results: Sequence[MemoryResultItem], room: int, counts: LineTokens
 ) -> PromptBlock[MemoryResultItem]:
     """Render the standing instructions and preferences of the user, word for word, in a share of all memories' room."""
-    found = [item for item in results if item.source == INSTRUCTION]
+    found = [item for item in results if item.source == INSTRUCTION and not _is_over(item)]
     left = room // _SHARE - HEADING_TOKENS[BriefingPart.INSTRUCTIONS]
     entries: list[BriefingEntry] = []
     items: list[MemoryResultItem] = []
@@ -59,6 +60,12 @@ def render_instructions(
             entries.append(BriefingEntry(BriefingPart.INSTRUCTIONS, line))
             items.append(item)
     return PromptBlock.of(entries, items, len(found) - len(items))
+
+
+def _is_over(instruction: MemoryResultItem) -> bool:
+    """Return true if the user has changed or ended an instruction."""
+    said = instruction.fragments[0].content
+    return any(one.of == instruction.id and share(said, [one.part or said]) >= NEARLY_ALL for one in instruction.doubts)
 
 
 _FORMS = {name: load_prompt(name) for name in ("web_pages", "memories", "summaries")}
@@ -123,6 +130,7 @@ def assemble(
     turns = frame.recent if recalls else frame.all_turns
     bounded = recalls or frame.window.known
     chain, unreadable = chain_of(results, session_id)
+    changed = [doubt for item in results if item.source == CHAIN.name for doubt in item.doubts]
     found = [item for item in results if item.source not in (CHAIN.name, INSTRUCTION)]
     found = shown_of(found, favoured) if limited else found
     counts = LineTokens()
@@ -153,7 +161,7 @@ def assemble(
     wanted = {
         Section.WEB_PAGES: _tokens(counts, "web_pages", render_pages(pages, frame.window.tokens).text),
         Section.MEMORIES: _tokens(counts, "memories", memories.briefing, after=profile.briefing),
-        Section.SUMMARIES: _tokens(counts, "summaries", _earlier(chain, certain, frame.window.tokens).text),
+        Section.SUMMARIES: _tokens(counts, "summaries", _earlier(chain, certain, frame.window.tokens, changed).text),
         Section.CONVERSATION: sum(turn.tokens for turn in turns),
     }
     room = frame.room(profile_tokens)
@@ -162,7 +170,7 @@ def assemble(
     whole = Verbatim(0, 0, wanted[Section.CONVERSATION])
     verbatim = fit(turns, frame.now, budget[Section.CONVERSATION]) if bounded else whole
     found_pages = render_pages(pages, _lines("web_pages", budget[Section.WEB_PAGES]))
-    earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]))
+    earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]), changed)
     shown_places = visible(frame.thread, verbatim.first, verbatim.whole)
     said = {entry.id for entry in earlier.items}
     if any(item.payload.get("session_id") == session_id for item in found if item.scope is MemoryScope.DIALOG):
@@ -243,8 +251,10 @@ def _note(layout: Layout, items: Sequence[MemoryResultItem], *, searched: bool) 
         layout["searched"] = True
 
 
-def _earlier(chain: ContextChain | None, verbatim: Verbatim, max_tokens: int) -> PromptBlock[ChainEntry]:
-    return render_summaries(shown(chain, verbatim.first) if chain else [], max_tokens)
+def _earlier(
+    chain: ContextChain | None, verbatim: Verbatim, max_tokens: int, changed: Sequence[MemoryDoubt]
+) -> PromptBlock[ChainEntry]:
+    return render_summaries(shown(chain, verbatim.first) if chain else [], max_tokens, changed)
 
 
 def _is_said(item: MemoryResultItem, said: set[str], first: int, session_id: str) -> bool:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from react_mem.memory.context.found_memory import (
     SUMMARY_ID,
     PromptBlock,
+    changed_since,
     render_message,
 )
 from react_mem.memory.llm.answers import fence, flat
@@ -28,7 +29,7 @@ from react_mem.memory.merging.authors import is_users
 from react_mem.memory.merging.blocks import with_text, without_media
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
-from react_mem.memory.model.interface import MemoryResultItem
+from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem
 from react_mem.memory.model.kinds import CHAIN
 from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.prompts import load_prompt
@@ -193,12 +194,15 @@ def chain_of(results: Sequence[MemoryResultItem], session_id: str) -> tuple[Cont
         return None, f"cannot be read: {fields} are not as expected"
 
 
-def render_summaries(entries: Sequence[ChainEntry], max_tokens: int) -> PromptBlock[ChainEntry]:
-    """Render the summaries and messages of a chain (the oldest first) within a number of tokens.
+def render_summaries(
+    entries: Sequence[ChainEntry], max_tokens: int, changed: Sequence[MemoryDoubt] = ()
+) -> PromptBlock[ChainEntry]:
+    """Render the summaries and messages of a chain (the oldest first) within a number of tokens, each with what has
+    `changed` since.
 
     Where not all of it fits, entries that stand for the fewest messages go first, the oldest before the newer.
     """
-    lines = [_line(entry) for entry in entries]
+    lines = [_line(entry) + changed_since(changed, entry.id) for entry in entries]
     kept: set[int] = set()
     for place in sorted(range(len(entries)), key=lambda place: (-entries[place].covers, -place)):
         if (cost := count_lines(lines[place])) > max_tokens:

@@ -58,7 +58,7 @@ AS_WORDED = 0.7
 
 def relevant(answer: Recall, message: str) -> list[RecallHit]:
     """Return the hits that a message needs, in order: none, the best few, or all but the facts far below the best."""
-    found = _near_the_best(answer.found)
+    found = near_the_best(answer.found)
     needed = probability(answer, message)
     if needed >= SURELY:
         return found
@@ -106,7 +106,7 @@ def _is_gated(value: Mapping[str, Any]) -> bool:
     return any(kind.matches(value) for kind in _GATED)
 
 
-def _near_the_best(found: Sequence[RecallHit]) -> list[RecallHit]:
+def near_the_best(found: Sequence[RecallHit]) -> list[RecallHit]:
     """Drop the facts far below the best hit, keeping the order; without vectors shared words alone say too little."""
     best = max((one.item.score or 0.0 for one in found), default=0.0)
     nearest = max((one.similarity for one in found if one.similarity is not None), default=None)

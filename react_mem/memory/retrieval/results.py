@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -75,13 +75,16 @@ def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
 
 def fragments(recalled: RecallHit) -> tuple[Fragment, ...]:
     """Return the texts of a memory and its partner, if any, in the order of the conversation."""
-    value, partner = recalled.item.value, recalled.partner
-    role = str(value.get("role", ""))
-    own = Fragment(id=recalled.item.key, role=speaker_of(value) or role, content=recalled.text)
-    if partner is None:
+    own = _fragment({**recalled.item.value, "id": recalled.item.key, "text": recalled.text})
+    if recalled.partner is None:
         return (own,)
-    other = Fragment(id=partner["id"], role=speaker_of(partner) or partner["role"] or "", content=partner["text"] or "")
-    return (own, other) if role == "user" else (other, own)
+    other = _fragment(recalled.partner)
+    return (own, other) if recalled.item.value.get("role") == "user" else (other, own)
+
+
+def _fragment(value: Mapping[str, Any]) -> Fragment:
+    role, speaker, text = (str(value.get(name) or "") for name in ("role", "speaker", "text"))
+    return Fragment(id=value["id"], role=speaker_of(value) or role, speaker=speaker, content=text)
 
 
 # Layers of memory that a request goes to: they show all that was found in them, the others only their best.

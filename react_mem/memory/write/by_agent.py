@@ -20,7 +20,8 @@ from react_mem.memory.language.standing import as_stated
 from react_mem.memory.language.statements import forget_last, forgets_all_about, sentences, statements_in, to_forget
 from react_mem.memory.llm.answers import fence
 from react_mem.memory.merging.authors import Owner, author_of, is_users
-from react_mem.memory.merging.facts import doubts_of, hold_episode, others_of, write_facts
+from react_mem.memory.merging.facts import hold_episode, write_facts
+from react_mem.memory.merging.outdated import doubts_of, others_of
 from react_mem.memory.merging.transcript import identified, is_said, message_record_id, text_of
 from react_mem.memory.model.external import OWN_TOOLS, origin_of_result
 from react_mem.memory.model.identity import Identity
