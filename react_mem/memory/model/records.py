@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from react_mem.memory.language.folding import normalise
+from react_mem.memory.language.secrets import kept_of, masked, masked_in, secrets_in
 from react_mem.memory.model.origins import Origin, lowest
 
 _ID_SPACE = uuid.UUID("6f1f3c0a-5d0e-5a57-9f0c-6d1b6f9f7b11")
@@ -475,3 +476,36 @@ def with_origin(record: AnyRecord, origins: Iterable[Origin]) -> AnyRecord:
     """Return a record trusted no more than these origins of its sources, nor more than before."""
     origin = lowest([record.origin, *origins])
     return record if origin is record.origin else record.model_copy(update={"origin": origin})
+
+
+# Discretion: secrets are kept out of records unless a policy keeps them.
+
+SecretPolicy = Literal["mask", "keep", "refuse"]
+
+_REFUSED = "text: holds a secret ({}), and the policy refuses these (`secrets: refuse`); leave it out"
+
+
+def discreet(record: AnyRecord, policy: SecretPolicy = "mask", known: Collection[str] = ()) -> AnyRecord:
+    """Return a record with a mark in place of each secret, and of `known` ones; a ValueError if secrets are refused."""
+    value = record.to_value()
+    after = value if policy == "keep" else masked_in(value, known)
+    if after == value:
+        return record
+    if policy == "refuse":
+        raise ValueError(_REFUSED.format(record.kind))
+    return record.from_value(after)
+
+
+def discreet_text(text: str, policy: SecretPolicy = "mask") -> str:
+    """Return a text of the user as it may be kept; a ValueError if it is off the record or holds a refused secret.
+
+    >>> discreet_text("My PIN is 4821."), discreet_text("I like tea.")
+    ('My PIN is [secret: code].', 'I like tea.')
+    """
+    left = kept_of(text)
+    if left is None:
+        raise ValueError("text: is said off the record, so it is not kept")
+    found = secrets_in(left) if policy == "refuse" else []
+    if found:
+        raise ValueError(_REFUSED.format(found[0].kind))
+    return left if policy == "keep" else masked(left)

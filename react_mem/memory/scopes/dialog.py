@@ -230,7 +230,8 @@ class DialogMemoryStore(ScopeStore):
         stored = await self.every(user_id, session_id=session_id, kind=MESSAGE.name)
         known = {value["id"]: value["turn"] for value in stored}
         first = max(known.values(), default=-1) + 1
-        records = to_records(messages, first=first, session_id=session_id, agent_id=agent_id)
+        where = {"session_id": session_id, "agent_id": agent_id}
+        records = to_records(messages, first=first, policy=self._policy.secrets, **where)
         said = [
             self.made(Message, {**record.to_value(), **vouched[record.id]}) if record.id in vouched else record
             for record in records

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -22,11 +23,11 @@ from react_mem.memory.llm.causes import checked_calls
 from react_mem.memory.merging.facts import in_favour
 from react_mem.memory.merging.transcript import speakers_of
 from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.kinds import KINDS, filter_marks, kinds_of
+from react_mem.memory.model.kinds import KINDS, STATE, filter_marks, kinds_of
 from react_mem.memory.model.namespaces import Namespace, scope_namespace
 from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.records import AnyRecord, Record, now, with_zone, written_in
+from react_mem.memory.model.records import AnyRecord, Record, discreet, now, with_zone, written_in
 from react_mem.memory.retrieval.outline import distinct, fragments, relevant
 from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.capabilities import WHOLE
@@ -163,12 +164,17 @@ class ScopeStore:
         """Raise `MemoryFull` if the storage quotas of the policy leave no room for the records."""
         await make_room(self.store, user_id, self._policy.quotas, records)
 
+    def _discreet(self, records: Sequence[Record]) -> list[Record]:
+        """Return records with their secrets masked, unless the policy keeps them; an application's state stays."""
+        return [one if STATE.matches(vars(one)) else discreet(one, self._policy.secrets) for one in records]
+
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
         """Write new or changed records, none trusted more than its sources; existing ones keep their first date.
 
         Without a date of their own (`dated`), their date does not make them differ.
         """
 
+        records = await asyncio.to_thread(self._discreet, records)
         await self._room(user_id, records)
 
         async def step() -> tuple[None, list[Change]]:

@@ -16,6 +16,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -23,12 +24,14 @@ from langchain_core.messages import BaseMessage
 from langgraph.store.base import SearchItem
 
 from react_mem.memory import telemetry
+from react_mem.memory.language.secrets import masked_in
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.blocks import kept_apart, omitted
 from react_mem.memory.merging.transcript import (
     is_said,
     is_users,
     message_record_id,
+    secrets_told,
     speaker_changes,
     to_records,
     vouched,
@@ -37,7 +40,7 @@ from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
-from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.namespaces import characters_of, off_loop, scope_namespace
 from react_mem.memory.model.operations import Change, delete, put, put_unembedded
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Message, now
@@ -61,6 +64,7 @@ _MAX_STEP = 500
 _MAX_STEPS = 20
 """Limits of the agent's steps in a note: characters of each, and the number of the latest; the thread has all."""
 
+_READING = 10  # weight of a character that is looked through for secrets
 _MAX_NOTE = 600  # characters of the user's words in a note
 END_CONVERSATION = "end_conversation"  # tool with which an agent ends a conversation
 AgentStep = Mapping[str, Any]
@@ -100,7 +104,10 @@ class TurnToStore:
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), first)
         start = min(first, asked)
-        records = to_records(thread[start:], first=start, **session.where)
+        policy = session.memory.policy.secrets
+        known = [] if policy == "keep" else secrets_told(thread)
+        records = to_records(thread[start:], first=start, policy=policy, known=known, **session.where)
+        steps = steps if policy == "keep" else [masked_in(dict(step), known) for step in steps]
         if session.elsewhere:
             records = [record.model_copy(update={"elsewhere": True}) for record in records]
         # no answer is trusted more than what it was made of
@@ -248,7 +255,8 @@ class Turns(Session):
 
         `since` is the id of the last message in memory, from `last_id`; None at the start.
         """
-        return await TurnToStore.of(self, thread, since).store()
+        turn = await off_loop(_READING * characters_of(thread), partial(TurnToStore.of, self, thread, since))
+        return await turn.store()
 
     async def close(
         self,
@@ -278,7 +286,8 @@ class Turns(Session):
         told = [*map(origin_of_result, (step["action"] for step in steps)), *([Origin.WEB] if searched else []), *heard]
         about = {"task_steps": tuple(task_steps), "task_type": task_type, "snapshot": snapshot, "ends": True}
         noted = {"used": tuple(used), "run_id": run_id} if used or run_id else None
-        await TurnToStore.of(self, thread, since, steps, told, noted, **about).store()
+        made = partial(TurnToStore.of, self, thread, since, steps, told, noted, **about)
+        await (await off_loop(_READING * characters_of(thread), made)).store()
 
     async def extract(self) -> TurnReport:
         """Extract from the waiting turns of this conversation and from turns of crashed workers; then summarise.
