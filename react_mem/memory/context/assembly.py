@@ -26,7 +26,7 @@ from react_mem.memory.context.found_memory import (
     render_line,
 )
 from react_mem.memory.context.layout import MIN_MESSAGE_TOKENS, Frame, Layout
-from react_mem.memory.context.memories import render_found, render_profile
+from react_mem.memory.context.memories import render_found, render_profile, zone_in
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.llm.budget import LineTokens, Section, allocate, beside_outline, count_tokens, outline_room
 from react_mem.memory.merging.transcript import message_record_id, text_of
@@ -135,7 +135,8 @@ def assemble(
     # what the user wants from now on has its room as the profile has
     most = frame.policy.context.memory_tokens
     instructions = render_instructions(results, most, counts)
-    profile = render_profile(found, frame.profile_cap) + instructions
+    zone = zone_in(found)
+    profile = render_profile(found, frame.profile_cap, zone) + instructions
     profile_tokens = _tokens(counts, "memories", profile.briefing)
     cap = most - counts[profile.briefing]
 
@@ -148,7 +149,7 @@ def assemble(
         if len(normalise(str(item.payload.get("text", "")))) <= _SAYS_MORE * len(normalise(item.fragments[0].content))
     }
     tellable = [
-        FoundMemory(item, times=frame.times)
+        FoundMemory(item, times=frame.times, zone=zone)
         for item in found
         # shown instructions may say it: a message of nothing else, or a record drawn from such alone
         if item.scope is not MemoryScope.PROFILE

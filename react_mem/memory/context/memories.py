@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, tzinfo
 from typing import Any
 
 from react_mem.memory.context.found_memory import (
@@ -22,7 +23,8 @@ from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.budget import LineTokens, count_lines
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import SUMMARY
-from react_mem.memory.model.records import SummaryLevel
+from react_mem.memory.model.profile_schema import Profile, zone_of
+from react_mem.memory.model.records import SummaryLevel, local, now
 
 # One piece of evidence in one place: of a message, its facts, its summaries and its episodes, what tells most.
 
@@ -195,10 +197,15 @@ def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> Pro
     return profile + render_found(found, max_tokens - count_lines(profile.briefing))
 
 
-def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> PromptBlock[MemoryResultItem]:
+def render_profile(
+    results: Sequence[MemoryResultItem], max_tokens: int, zone: tzinfo = UTC
+) -> PromptBlock[MemoryResultItem]:
     """Render the profile in `results`, a field a line; the block's item is the profile, its `dropped` counts fields."""
     items = [item for item in results if item.scope is MemoryScope.PROFILE and item.payload.get("fields")]
     lines = [line for item in items for line in profile_lines(item.payload)]
+    if zone is not UTC:
+        # where the user is, today; it changes once a day, and stands behind what never does
+        lines.insert(0, f"- [today] {local(now(), zone):%Y-%m-%d, %A}, {zone}")
     kept: list[BriefingEntry] = []
     max_tokens -= HEADING_TOKENS[BriefingPart.PROFILE]
     for line in lines:
@@ -206,6 +213,12 @@ def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> Prom
             kept.append(BriefingEntry(BriefingPart.PROFILE, line))
             max_tokens -= cost
     return PromptBlock.of(kept, items, len(lines) - len(kept))
+
+
+def zone_in(results: Sequence[MemoryResultItem]) -> tzinfo:
+    """Return the user's time zone by the profile among the results; UTC without one."""
+    found = (one.payload for one in results if one.scope is MemoryScope.PROFILE and one.payload.get("fields"))
+    return next((zone_of(Profile.from_value(value)) for value in found), UTC)
 
 
 def render_found(

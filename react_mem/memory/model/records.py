@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Collection, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
@@ -43,6 +43,14 @@ def now() -> datetime:
 def with_zone(at: datetime) -> datetime:
     """Return a time with a zone, UTC where it has none."""
     return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def local(at: datetime, zone: tzinfo) -> datetime:
+    """Return a time, in UTC where it has no zone, as the clocks of a zone show it."""
+    try:
+        return with_zone(at).astimezone(zone)
+    except OverflowError:  # the first or the last day of the calendar
+        return with_zone(at)
 
 
 MAX_SPEAKER_CHARS = 100  # characters of a speaker's name: each message has it, and each question is compared with it

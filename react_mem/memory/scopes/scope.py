@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any, Self, cast
@@ -27,7 +27,8 @@ from react_mem.memory.model.kinds import KINDS, STATE, filter_marks, kinds_of
 from react_mem.memory.model.namespaces import Namespace, scope_namespace
 from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.records import AnyRecord, Record, discreet, now, with_zone, written_in
+from react_mem.memory.model.profile_schema import PROFILE_KEY, Profile, zone_of
+from react_mem.memory.model.records import AnyRecord, Record, discreet, local, now, with_zone, written_in
 from react_mem.memory.retrieval.outline import distinct, fragments, relevant
 from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.capabilities import WHOLE
@@ -275,7 +276,13 @@ async def question_of(store: BaseStore, query: MemoryQuery) -> Question | None:
     """Return the parsed question of a query; None where it asks nothing."""
     if not query.query or not query.query.strip() or not query.scopes:
         return None
-    return read_question(query.query, query.asked_at, await speakers_of(store, query.user_id))
+    question = read_question(query.query, query.asked_at, speakers := await speakers_of(store, query.user_id))
+    if not question.periods:
+        return question
+    # "yesterday" is a day of the user's; few questions name one
+    item = await store.aget(scope_namespace(query.user_id, MemoryScope.PROFILE), PROFILE_KEY, refresh_ttl=False)
+    zone = zone_of(Profile.from_value(item.value)) if item is not None else UTC
+    return question if zone is UTC else read_question(query.query, local(query.asked_at, zone), speakers)
 
 
 def with_spare(wanted: int) -> int:
