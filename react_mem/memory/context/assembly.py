@@ -26,7 +26,7 @@ from react_mem.memory.context.found_memory import (
     render_line,
 )
 from react_mem.memory.context.layout import MIN_MESSAGE_TOKENS, Frame, Layout
-from react_mem.memory.context.memories import render_found, render_profile, zone_in
+from react_mem.memory.context.memories import render_found, render_profile
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.llm.budget import LineTokens, Section, allocate, beside_outline, count_tokens, outline_room
 from react_mem.memory.merging.transcript import message_record_id, text_of
@@ -34,6 +34,7 @@ from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
+from react_mem.memory.model.profile_schema import zone_in
 from react_mem.memory.retrieval.outline import INSTRUCTION, OUTLINE, shown_of
 from react_mem.memory.summaries.sources import shown
 from react_mem.prompts import load_prompt
@@ -135,7 +136,7 @@ def assemble(
     # what the user wants from now on has its room as the profile has
     most = frame.policy.context.memory_tokens
     instructions = render_instructions(results, most, counts)
-    zone = zone_in(found)
+    zone = zone_in(next((one.payload for one in found if one.scope is MemoryScope.PROFILE), {}))
     profile = render_profile(found, frame.profile_cap, zone) + instructions
     profile_tokens = _tokens(counts, "memories", profile.briefing)
     cap = most - counts[profile.briefing]

@@ -23,7 +23,6 @@ from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.budget import LineTokens, count_lines
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import SUMMARY
-from react_mem.memory.model.profile_schema import Profile, zone_of
 from react_mem.memory.model.records import SummaryLevel, local, now
 
 # One piece of evidence in one place: of a message, its facts, its summaries and its episodes, what tells most.
@@ -213,12 +212,6 @@ def render_profile(
             kept.append(BriefingEntry(BriefingPart.PROFILE, line))
             max_tokens -= cost
     return PromptBlock.of(kept, items, len(lines) - len(kept))
-
-
-def zone_in(results: Sequence[MemoryResultItem]) -> tzinfo:
-    """Return the user's time zone by the profile among the results; UTC without one."""
-    found = (one.payload for one in results if one.scope is MemoryScope.PROFILE and one.payload.get("fields"))
-    return next((zone_of(Profile.from_value(value)) for value in found), UTC)
 
 
 def render_found(

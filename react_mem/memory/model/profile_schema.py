@@ -160,9 +160,14 @@ _OFFSET = re.compile(r"(?:UTC|GMT)? ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.ASCI
 
 def zone_of(profile: Profile | None) -> tzinfo:
     """Return the zone in a profile: an IANA name or offset, in other fields an IANA name of area and place; or UTC."""
-    fields = profile.fields if profile else {}
-    named = [field.value for name, field in fields.items() if re.sub(r"[\W_]", "", name.casefold()) in _ZONE_NAMES]
-    others = [field.value for field in fields.values() if "/" in field.value]
+    return zone_in({} if profile is None else profile.to_value())
+
+
+def zone_in(profile: Mapping[str, Any]) -> tzinfo:
+    """Return the zone in a profile, given as JSON; see `zone_of`."""
+    values = {name: str(entry.get("value") or "") for name, entry in (profile.get("fields") or {}).items()}
+    named = [value for name, value in values.items() if re.sub(r"[\W_]", "", name.casefold()) in _ZONE_NAMES]
+    others = [value for value in values.values() if "/" in value]
     return next((zone for value in (*named, *others) if (zone := _zone(value))), UTC)
 
 

@@ -27,7 +27,7 @@ from react_mem.memory.model.kinds import KINDS, STATE, filter_marks, kinds_of
 from react_mem.memory.model.namespaces import Namespace, scope_namespace
 from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.profile_schema import PROFILE_KEY, Profile, zone_of
+from react_mem.memory.model.profile_schema import PROFILE_KEY, zone_in
 from react_mem.memory.model.records import AnyRecord, Record, discreet, local, now, with_zone, written_in
 from react_mem.memory.retrieval.outline import distinct, fragments, relevant
 from react_mem.memory.retrieval.stock_recall import recall
@@ -281,7 +281,7 @@ async def question_of(store: BaseStore, query: MemoryQuery) -> Question | None:
         return question
     # "yesterday" is a day of the user's; few questions name one
     item = await store.aget(scope_namespace(query.user_id, MemoryScope.PROFILE), PROFILE_KEY, refresh_ttl=False)
-    zone = zone_of(Profile.from_value(item.value)) if item is not None else UTC
+    zone = zone_in(item.value) if item is not None else UTC
     return question if zone is UTC else read_question(query.query, local(query.asked_at, zone), speakers)
 
 
