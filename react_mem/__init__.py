@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from react_mem.agents.config import available_agents as available_agents
     from react_mem.agents.config import load_agent_config as load_agent_config
     from react_mem.agents.context import AgentContext as AgentContext
-    from react_mem.errors import AgentError as AgentError
     from react_mem.errors import ConfigError as ConfigError
-    from react_mem.errors import ExtractionError as ExtractionError
     from react_mem.errors import ReactMemError as ReactMemError
     from react_mem.errors import StorageError as StorageError
     from react_mem.memory import IMemory as IMemory
@@ -46,5 +44,7 @@ if TYPE_CHECKING:
     from react_mem.memory import MemoryWriteEvent as MemoryWriteEvent
     from react_mem.memory import StorageSettings as StorageSettings
     from react_mem.memory import open_memory as open_memory
+    from react_mem.tools.memory_tools import create_manage_memory_tool as create_manage_memory_tool
+    from react_mem.tools.memory_tools import create_search_memory_tool as create_search_memory_tool
 else:
     __getattr__, __dir__, __all__ = door(__name__)

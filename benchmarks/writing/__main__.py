@@ -2,6 +2,7 @@
 
     python -m benchmarks.writing --json results/writing.json      all cases, `react_mem` and its peer
     python -m benchmarks.writing --only en-update-home --explain  one case, part of an id, a kind, language or half
+    python -m benchmarks.writing --among 100 500 2000 --store memory --no-peer    in a memory of real size
 
 A case (`FORMAT.md`, `cases/early`, `cases/late`) has a few turns in one or several conversations, the model's reading
 of each turn, and the required memories at the end. The early half was written with the code, the late half after it, by
@@ -11,6 +12,10 @@ for facts, and adds details; and with a hostile one, which invents facts, ends a
 and takes tools' words for the user's. Memory is measured by its faults (`correct.fault_share`), the share of its
 beliefs that is false (`careless.false_share`), and the false facts that it believes and the true ones that it gives up
 (`hostile.false`, `hostile.retired`).
+
+With `--among` a careful model reads each case of a user who has so many other memories: those of the other cases, in
+their words, the same language first. The script changes none of them. What fails there and not in an empty memory was
+not shown to the model, or was refused.
 
 `react_mem` runs whole: its graph, its store, one extraction at the end of each turn. The scripted model sees the prompt
 of any model: it labels the clauses in it, and adds a fact if the memory to change is missing there.
@@ -40,9 +45,15 @@ OURS, LANGMEM = "react_mem", "langmem_store_manager"
 
 
 async def compare(options: Namespace) -> dict[str, Score]:
-    cases = choose(load_cases(), options.only)
+    every = load_cases()
+    cases = choose(every, options.only)
     scores: dict[str, Score] = {}
     async with open_stores(options.store) as stores:
+        for size in options.among:
+            among = ReactMem(stores, options.engine, size, every)
+            scores[f"among {size}"] = await run_cases(among, cases, ["correct"], name=f"among {size}")
+        if options.among:
+            return scores
         scores[OURS] = await run_cases(ReactMem(stores, options.engine), cases, get_args(Manner), name=OURS)
     if not options.no_peer:
         peer = LangMemManager(await asyncio.to_thread(load_embedding_model, "auto"))
@@ -52,7 +63,7 @@ async def compare(options: Namespace) -> dict[str, Score]:
 
 def show(found: Mapping[str, Metrics]) -> None:
     """Print a row for each count, fault (see `judge.FAULTS`) and share, with a column for each memory."""
-    ours = found[OURS]
+    ours = next(iter(found.values()))
     keys = [key for key in ours if not key.startswith(("lang.", "kind.", "model.")) and key.count(".") < 3]
     print_table(f"Writing: {ours['cases']:g} cases, {ours['turns']:g} turns", list(found), by_metric(found, keys))
 
@@ -64,6 +75,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     command.add_argument("--only", nargs="+", default=[], metavar="NAME", help="cases by id, part of it, kind, ...")
     command.add_argument("--engine", choices=("structured", "langmem"), default="structured")
     command.add_argument("--store", choices=("postgres", "memory"), default="postgres")
+    command.add_argument("--among", nargs="+", type=int, default=[], metavar="N", help="other memories of the user")
     command.add_argument("--no-peer", action="store_true", help="leave the peer out")
     told = command.parse_args(argv)
     scores = asyncio.run(compare(told))
@@ -73,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     found = {name: score.metrics() for name, score in scores.items()}
     show(found)
     facts = {"engine": told.engine, "store": told.store, "model": "script"}
-    write_json(told.json, found.pop(OURS), found, facts)
+    write_json(told.json, found.pop(next(iter(found))), found, facts)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.embeddings import Embeddings
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import count_tokens_approximately
@@ -25,16 +26,18 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langmem import create_memory_store_manager
 
-from benchmarks.writing.case import Case, Manner, Turn
+from benchmarks.writing.case import Case, Line, Manner, Turn
 from benchmarks.writing.scripted import ScriptedChat
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.language.comparison import Vocabulary
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import put
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.profile_schema import Profile
-from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.model.records import Fact, Message, fact_id
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
@@ -86,8 +89,11 @@ class Meter(AsyncCallbackHandler):
             self.completion_tokens += len(str(message.text) + called) / _CHARS_PER_TOKEN
 
 
+_OTHER = 0.5
+"""Share of a fact's words from which it may be of the same thing: a user has one home, and each case tells of one."""
+
 _SHOWN = MemoryPolicy.model_validate({}).recall.max_memories
-ALL = 1_000
+ALL = 10_000
 
 
 @dataclass(frozen=True)
@@ -150,26 +156,54 @@ async def open_stores(kind: str) -> AsyncIterator[Callable[[], BaseStore]]:
     """
     if kind == "memory":
         model = await asyncio.to_thread(load_embedding_model, "auto")
-        yield lambda: _in_memory(model, ["text"])
+        remembered = replace(model, embeddings=_Remembered(model.embeddings))
+        yield lambda: _in_memory(remembered, ["text"])
         return
     async with open_store(kind) as store:
         yield lambda: store
 
 
+class _Remembered(Embeddings):
+    """Embeddings that are computed once for each text."""
+
+    def __init__(self, model: Embeddings) -> None:
+        self._model = model
+        self._known: dict[str, list[float]] = {}
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known |= zip(new, self._model.embed_documents(new) if new else (), strict=True)
+        return [self._known[text] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self._model.embed_query(text)
+
+
 class ReactMem:
-    def __init__(self, store: Callable[[], BaseStore], engine: Literal["structured", "langmem"]) -> None:
+    """The whole product. Before a case begins the user has `among` other memories, of the other cases."""
+
+    def __init__(
+        self,
+        store: Callable[[], BaseStore],
+        engine: Literal["structured", "langmem"],
+        among: int = 0,
+        others: Sequence[Case] = (),
+    ) -> None:
         self._store = store
+        self._among, self._others = among, others
         policy = MemoryPolicy.model_validate({"extraction": {"mode": "inline", "engine": engine, "timeout": 600}})
         self._config = AgentConfig(name="writing", manager="react_mem", memory=policy)
 
     async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:
-        owner = f"{manner}/{case.id}"
+        owner = f"{manner}/{case.id}/{self._among}"
         store = self._store()
+        around = {fact.id: fact for fact in others(case, self._others, self._among)}
+        await store.abatch([put(owner, fact) for fact in around.values()])
         agent = await asyncio.to_thread(
             resolve_agent,
             self._config,
             model=ScriptedChat(case=case),
-            small_model=_model(case, manner, meter),
+            small_model=_model(case, manner, meter, [fact.text for fact in around.values()]),
             tools=case_tools(case),
         )
         graph = await asyncio.to_thread(build_agent, agent, checkpointer=InMemorySaver(), store=store)
@@ -186,6 +220,8 @@ class ReactMem:
         # what the facts name is kept beside them
         kept = await _all(store, owner, MemoryScope.SEMANTIC)
         facts = [Fact.from_value(value) for value in kept if value["kind"] == "fact"]
+        # what a case has changed of the others is a finding
+        facts = [fact for fact in facts if fact != around.get(fact.id)]
         said = [value for value in await _all(store, owner, MemoryScope.DIALOG) if value["kind"] == "message"]
         messages = [Message.from_value(value) for value in said]
         profiles = [Profile.from_value(value) for value in await _all(store, owner, MemoryScope.PROFILE)]
@@ -224,9 +260,34 @@ class LangMemManager:
         return Contents(facts=[*(Remembered(text) for text in now), *gone], messages=[], errors=errors)
 
 
-def _model(case: Case, manner: Manner, meter: Meter) -> ScriptedChat:
+def _model(case: Case, manner: Manner, meter: Meter, around: Iterable[str] = ()) -> ScriptedChat:
     """Return the extraction model; the answering model is another one, so that only memory's calls count."""
-    return ScriptedChat(case=case, manner=manner, callbacks=[meter])
+    return ScriptedChat(case=case, manner=manner, around=frozenset(around), callbacks=[meter])
+
+
+def others(case: Case, cases: Sequence[Case], count: int) -> list[Fact]:
+    """Return facts of other cases, of its language first, as old memories of things that the case does not tell of."""
+    own = Vocabulary(text for turn in case.turns for text in (turn.say, *(line.sentence for line in turn.correct)))
+    lines: dict[str, Line] = {}
+    for one in sorted(cases if count else (), key=lambda one: one.lang != case.lang):
+        for line in (line for turn in one.turns for line in turn.correct if one.id != case.id):
+            if line.rel == "new" and line.drop is None and own.share(line.sentence) < _OTHER:
+                lines.setdefault(line.quote, line)
+                lines.setdefault(line.sentence, line)
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    return [
+        Fact(
+            id=fact_id(line.about, text),
+            text=text,
+            about=line.about,
+            created_at=at,
+            said_at=at,
+            session_id="before",
+            agent_id="writing",
+            source_ids=(f"before-{place}",),
+        )
+        for place, (text, line) in enumerate(lines.items())
+    ][:count]
 
 
 async def _all(store: BaseStore, owner: str, scope: MemoryScope) -> list[dict[str, Any]]:

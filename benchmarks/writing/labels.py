@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,10 +39,10 @@ def read(prompt: str) -> Shown:
     return shown
 
 
-def label(case: Case, manner: Manner, prompt: str) -> dict[str, Any]:
+def label(case: Case, manner: Manner, prompt: str, around: Collection[str] = ()) -> dict[str, Any]:
     shown = read(prompt)
     answer: dict[str, Any] = {"facts": [], "others": [], "profile": [], "episode": None, "summary": ""}
-    known = dict(shown.memories)
+    known = {id_: text for id_, text in shown.memories.items() if not {text, text.partition(": ")[2]} & set(around)}
     for clauses in shown.messages:
         turn = _turn(case, clauses)
         said = statements(case, turn, manner, known) if turn else []

@@ -21,10 +21,11 @@ from react_mem.agents.extractive import AnsweringModel
 
 
 class ScriptedChat(AnsweringModel):
-    """Answers with the case's replies, and extracts by its script and manner."""
+    """Answers with the case's replies, and extracts by its script and manner; the memories `around` it leaves alone."""
 
     case: Case
     manner: Manner = "correct"
+    around: frozenset[str] = frozenset()
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
         return self.bind(tools=list(tools), **kwargs)
@@ -39,12 +40,12 @@ class ScriptedChat(AnsweringModel):
         shown = "\n".join(str(message.content) for message in messages)
         tools = [_name(tool) for tool in options.get("tools", ())]
         if "Proposal" in tools:
-            labels = label(self.case, self.manner, shown)
+            labels = label(self.case, self.manner, shown, self.around)
             return _calling([tool_call(name="Proposal", args=labels, id="call-1")])
         if "Memory" in tools:
             return _calling(langmem_calls(self.case, self.manner, shown))
         if "response_format" in options:
-            return AIMessage(json.dumps(label(self.case, self.manner, shown), ensure_ascii=False))
+            return AIMessage(json.dumps(label(self.case, self.manner, shown, self.around), ensure_ascii=False))
         return self._reply(messages)
 
     def _reply(self, messages: Sequence[BaseMessage]) -> AIMessage:

@@ -131,7 +131,7 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
         max_iterations: How often the model may be called in one turn.
         overridable: What a caller may choose otherwise for one run: `model` (one of those that `models` names),
             `max_iterations` (fewer), `use_memory` (`false`: the run goes without), `max_memories` (fewer),
-            `system_prompt` (any text: only where every caller may be trusted with it).
+            `system_prompt` (any text, also by system messages: only where every caller may be trusted with it).
         switching: What chooses the tools and layers of memory of a turn: `off`, `semantic`, `model`, or settings.
         cards: Whether cards of what was recalled and remembered come with an answer, for a chat that shows them: the
             state and the output then have a field `ui`.

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 from react_mem.agents.config import AgentConfig, Overridable
 from react_mem.agents.models import resolve_chat_spec
 from react_mem.errors import ChoiceRefused
+from react_mem.memory.runtime import MAX_OWNER_BYTES
 
 _SERVERS = frozenset({"thread_id", "run_id", "assistant_id", "graph_id", "cron_id", "task_id"})
 _SERVERS_BEGIN = ("langgraph_", "__", "checkpoint_", "x-")
@@ -48,7 +49,7 @@ class AgentContext(BaseModel):
         None,
         title="User",
         min_length=1,
-        max_length=512,
+        max_length=MAX_OWNER_BYTES,
         description="Whose memory to use. Ignored where the server authenticates users. Empty: no memory.",
     )
     agent: str | None = Field(

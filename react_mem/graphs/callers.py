@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any
 
 from fastapi import HTTPException, Query, Request
 from langgraph_sdk import Auth
 from starlette.authentication import UnauthenticatedUser
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from react_mem.memory.runtime import OwnerId, development_user, named, unfit
+from react_mem.memory.runtime import MAX_OWNER_BYTES, OwnerId, development_user, named, unfit
 
 _OWNER = "user_id"
+_CREDENTIALS = {b"authorization", b"x-api-key"}
+
+
+class OneCredential:
+    """Middleware that refuses a credential that is sent twice: a proxy may read another one than the server."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it with 400."""
+        sent = Counter(name for name, _ in scope.get("headers") or () if name in _CREDENTIALS)
+        if scope["type"] == "http" and (twice := [name.decode() for name, times in sent.items() if times > 1]):
+            refused = {"detail": f"the header {', '.join(twice)} was sent twice: send one"}
+            await JSONResponse(refused, 400)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
 
 
 async def names_user(
     user_id: Annotated[
         OwnerId | None,
         Query(
-            max_length=512,
+            max_length=MAX_OWNER_BYTES,
             description="Whose memory it is. Ignored where the server authenticates users: then it is theirs.",
         ),
     ] = None,

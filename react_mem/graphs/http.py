@@ -48,6 +48,7 @@ with of_extra("server"):
     from fastapi.responses import JSONResponse
 
 from react_mem.graphs.auth.permissions import METRICS_PATH, METRICS_TOKEN_ENV, scraper
+from react_mem.graphs.callers import OneCredential
 from react_mem.graphs.chat_summary_route import DEFAULT_AGENT, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
 from react_mem.graphs.mcp_route import clients_memory
@@ -191,7 +192,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 # The server serves the documentation of all routes itself, at /docs and /openapi.json.
 app = FastAPI(title="react-mem", lifespan=_lifespan, openapi_url=None, docs_url=None, redoc_url=None)
 
-# The server puts it before all of its routes, not only before ours.
+# The server puts these before all of its routes, not only before ours.
+app.add_middleware(OneCredential)
 if is_development() and not authenticates():
     app.add_middleware(OnlyThisMachine)
 

@@ -12,6 +12,7 @@ from react_mem._lazy import door
 if TYPE_CHECKING:
     from react_mem.integrations.acontext import AcontextSessions as AcontextSessions
     from react_mem.integrations.acontext import AcontextSkills as AcontextSkills
+    from react_mem.integrations.deep_agents.claude_memory import ClaudeMemoryMiddleware as ClaudeMemoryMiddleware
     from react_mem.integrations.deep_agents.files_backend import LearntSkillsBackend as LearntSkillsBackend
     from react_mem.integrations.deep_agents.files_backend import MemoryFilesBackend as MemoryFilesBackend
     from react_mem.integrations.deep_agents.search_middleware import FileSearchMiddleware as FileSearchMiddleware

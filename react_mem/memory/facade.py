@@ -312,7 +312,8 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         Raises:
             MemoryChanged: If a revision is outdated: nothing is removed.
         """
-        receipt = await forgetting.forget(self.store, user_id, ids=ids, revision=revision)
+        keeps = self.checkpointer
+        receipt = await forgetting.forget(self.store, user_id, ids=ids, revision=revision, checkpointer=keeps)
         note_action(self.store, user_id, AuditAction.FORGET, receipt.counts)
         return receipt
 
@@ -322,7 +323,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         Returns:
             The receipt, or the candidates where the description is not clear.
         """
-        done = await forgetting.forget_said(self.store, user_id, what)
+        done = await forgetting.forget_said(self.store, user_id, what, checkpointer=self.checkpointer)
         note_action(self.store, user_id, AuditAction.FORGET, done.receipt.counts)
         return done
 

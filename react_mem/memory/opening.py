@@ -18,7 +18,6 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.store.base import BaseStore
 
 from react_mem.errors import StorageError
-from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import checked, checked_calls
 from react_mem.memory.maintenance.runner import retain_all
 from react_mem.memory.maintenance.worker import CLOSING_SECONDS, close_workers
@@ -41,6 +40,7 @@ from react_mem.memory.store.resealing import Resealed, reseal, rotate
 from react_mem.memory.store.room import Holder, Server, holders, server_of
 from react_mem.memory.store.row_security import Pool
 from react_mem.memory.store.storage_settings import StorageSettings, check_names
+from react_mem.memory.write.text_calls import TextCalls
 from react_mem.server_exposure import refuse_exposed_server
 
 Count: TypeAlias = Callable[[int, int], None]  # told how many are done so far, and of how many
@@ -202,8 +202,8 @@ async def refuse_unfit_store(store: BaseStore, settings: StorageSettings | None 
 
 
 @checked_calls
-class OpenedMemory(MemoryFacade):
-    """Memory opened by `open_memory`: the facade, and learning from many turns."""
+class OpenedMemory(TextCalls):
+    """Memory opened by `open_memory`: the facade, memory by texts, and learning from many turns."""
 
     async def learn(self, user_id: str, agent_id: str, tools: Collection[str]) -> Report:
         """Learn skills from an agent's recent tasks for a user, without a model; known skills stay.
@@ -232,8 +232,8 @@ async def open_memory(
     """Open the memory of every scope on a database, or on a store of your own.
 
         async with open_memory() as memory:
-            await memory.write(MemoryWriteEvent(...))
-            found = await memory.read(MemoryQuery(user_id="ann", ..., scopes=[MemoryScope.SEMANTIC], query="tea"))
+            await memory.add("I live in Hue.", user_id="ann")
+            found = await memory.search("Where does Ann live?", user_id="ann")
 
     Closing waits a few seconds for pending extraction, such as that of a `MemoryMiddleware`;
     unfinished work stays in the store, and is done the next time.

@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool, tool
 from langchain_core.tools.base import create_schema_from_function
 
 from react_mem.errors import ToolConfigError
-from react_mem.memory import MemoryPolicy
+from react_mem.memory import MemoryPolicy, records
 
 
 class GovernedTool(StructuredTool):
@@ -24,6 +24,10 @@ class GovernedTool(StructuredTool):
     async def _arun(self, *args: Any, config: RunnableConfig, **kwargs: Any) -> Any:
         # last, so that no argument of a model's makes its way past it
         return await super()._arun(*args, config=config, **{**kwargs, "policy": self.policy})
+
+    def _run(self, *args: Any, config: RunnableConfig, **kwargs: Any) -> Any:
+        store = getattr(kwargs.get("runtime"), "store", None)
+        return records.run_blocking(lambda: self._arun(*args, config=config, **kwargs), store)
 
 
 def governed(function: Callable[..., Awaitable[Any]], *, artifact: bool = False) -> GovernedTool:

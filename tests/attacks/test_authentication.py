@@ -210,6 +210,12 @@ async def test_api_keys(keyed: DevServer) -> None:
         assert (await http.get(f"/threads/{thread}", headers=headers)).status_code == 200
         assert (await http.get(f"/threads/{thread}", headers={"x-api-key": BOBS_KEY})).status_code == 404
 
+        # a proxy may check the first one and the server the last
+        for name, before in (("x-api-key", ""), ("authorization", "Bearer ")):
+            twice = [(name, f"{before}{key}") for key in (BOBS_KEY, ANNS_KEY)]
+            for path in (f"/threads/{thread}", "/memory/v1/memories", "/memory/mcp"):
+                assert (await http.get(path, headers=twice)).status_code == 400, (name, path)
+
         write(file, bob=BOBS_KEY)  # a key that is taken out ends at once
         assert [await called("/threads", key) for key in (ANNS_KEY, BOBS_KEY)] == [401, 200]
         file.write_text("not a key of anybody", encoding="utf-8")

@@ -120,6 +120,7 @@ async def test_a_legal_hold_is_named_and_nothing_goes(guarded_server: DevServer,
         answer = await theirs.post("/memory/v1/erase", json=ERASE)
         assert answer.status_code == 423
         assert "case-7" in answer.json()["detail"]
+        assert (await theirs.delete(f"/threads/{sorted(threads)[0]}")).status_code == 423
         assert await found(theirs) == threads
         assert await exported(memory, leaver) == before
         await memory.lift_hold(leaver, "case-7", sorted(threads)[0])

@@ -203,9 +203,11 @@ def test_json_is_a_config_of_langgraph_with_what_the_projects_own_names(block: B
     assert {key: theirs[key] for key in SAME} == {key: ours[key] for key in SAME}
 
 
-async def test_the_first_python_in_the_readme_runs_with_nothing_set_up(tmp_path: Path) -> None:
+async def test_the_agent_in_the_readme_runs_with_nothing_set_up(tmp_path: Path) -> None:
+    middleware, agent = (block.text for block in blocks("python", "README.md"))
+    assert len([line for line in middleware.splitlines() if line.strip()]) == 10
     script = tmp_path / "example.py"
-    script.write_text(blocks("python", "README.md")[0].text, encoding="utf-8")
+    script.write_text(agent, encoding="utf-8")
     hidden = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "CHAT_MODEL", "DATABASE_URL", "EMBEDDING_MODEL"}
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
     done = await asyncio.to_thread(

@@ -137,6 +137,10 @@ def test_a_piped_conversation_goes_on_in_the_next_process(on_server: Environment
     assert "jasmine" not in other.stdout
     assert "nothing yet" in other.stdout
 
+    undone = run("chat", "--user", "bob", environment=on_server, cwd=tmp_path, said="I like figs.\n/undo\n/memory")
+    assert "taken back: I like figs.\n" in undone.stdout
+    assert "nothing yet" in undone.stdout
+
 
 def test_forget_leaves_nothing_of_the_user_and_all_of_the_others(on_server: Environment, tmp_path: Path) -> None:
     url = on_server["DATABASE_URL"]

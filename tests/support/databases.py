@@ -159,6 +159,8 @@ async def open_memory_store(
         keys = KeyRing(pool, MASTER_KEY) if sealed else None
         store = MemoryStore(pool, model, keys=keys, **options)
         await store.setup()
+        if keys is not None:
+            await keys.check()
         async with pool.connection() as conn:
             pool.has_row_security = await enable_row_security(conn, "auto", distributed=await is_distributed(conn))
         if CITUS_URL:

@@ -33,6 +33,7 @@ from react_mem_client.models import (
     ShownMessage,
     SkillList,
     StoreMessagesAnswer,
+    UndoneWrite,
     UsageAnswer,
     WaitingTurns,
 )
@@ -610,6 +611,19 @@ class MemoryClient(Transport):
             "POST", f"/memory/v1/hidden/{segment(hidden_id)}/undo", query={"user_id": self.user_id}
         )
         return read_answer(HiddenMemory, answer)
+
+    async def undo_last(self) -> UndoneWrite:
+        """Take back what memory has drawn from what the user said last, whose conversation stays; repeated, from
+        before.
+
+        Returns:
+            What was taken back of what memory had drawn from the user's last words.
+
+        Raises:
+            MemoryApiError: If the server refuses: 401, 404, 422, 423, 503.
+        """
+        answer = await self._send("POST", "/memory/v1/undo", query={"user_id": self.user_id})
+        return read_answer(UndoneWrite, answer)
 
     async def erase_hidden(self, hidden_id: str) -> ForgetAnswer:
         """Erase what is hidden for good, before its day is over.

@@ -713,6 +713,16 @@ class ToldMemory(Answer):
     """`known` where it is believed already, in these words."""
 
 
+class UndoneWrite(Answer):
+    """What was taken back of what memory had drawn from the user's last words."""
+
+    texts: list[str] = Field(default_factory=list)
+    """What is not believed any more."""
+
+    restored: list[str] = Field(default_factory=list)
+    """What it had ended, and is believed again."""
+
+
 class UsageAnswer(Answer):
     """Figures on what is remembered, and for an administrator on the memory of the server."""
 

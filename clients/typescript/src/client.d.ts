@@ -24,6 +24,7 @@ import type {
   ShownMessage,
   SkillList,
   StoreMessagesAnswer,
+  UndoneWrite,
   UsageAnswer,
   WaitingTurns,
 } from "./models.js";
@@ -395,6 +396,14 @@ export class MemoryClient extends Transport {
    * @throws {MemoryApiError} 401, 404, 422, 503.
    */
   undoHidden(hiddenId: string, options?: RequestOptions): Promise<HiddenMemory>;
+
+  /**
+   * Take back what memory has drawn from what the user said last, whose conversation stays; repeated, from before.
+   *
+   * @returns What was taken back of what memory had drawn from the user's last words.
+   * @throws {MemoryApiError} 401, 404, 422, 423, 503.
+   */
+  undoLast(options?: RequestOptions): Promise<UndoneWrite>;
 
   /**
    * Erase what is hidden for good, before its day is over.

@@ -183,6 +183,13 @@ export class MemoryClient extends Transport {
     });
   }
 
+  async undoLast(options = {}) {
+    return this.send("POST", "/memory/v1/undo", {
+      query: { user_id: this.userId },
+      signal: options.signal,
+    });
+  }
+
   async eraseHidden(hiddenId, options = {}) {
     return this.send("DELETE", `/memory/v1/hidden/${segment(hiddenId)}`, {
       query: { user_id: this.userId },

@@ -513,6 +513,14 @@ export interface ToldMemory {
   readonly outcome: "new" | "known";
 }
 
+/** What was taken back of what memory had drawn from the user's last words. */
+export interface UndoneWrite {
+  /** What is not believed any more. */
+  readonly texts?: readonly string[];
+  /** What it had ended, and is believed again. */
+  readonly restored?: readonly string[];
+}
+
 /** Figures on what is remembered, and for an administrator on the memory of the server. */
 export interface UsageAnswer {
   /** How many records there are, by kind. */

@@ -17,7 +17,7 @@ from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.output import NOT_FORGOTTEN, Column, Terminal, one_line
 from react_mem.agents.terminal.render import Agent, Sessions, TurnProgress, TurnView, run_turn
-from react_mem.errors import LegalHoldError
+from react_mem.errors import LegalHoldError, NotThere
 from react_mem.installation import of_extra
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, StorageSettings
 from react_mem.memory.context import labelled
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 # Reading what the user types at a terminal: several lines at once, history, completion of commands.
 
 
-COMMANDS = ("/memory", "/threads", "/new", "/good", "/bad", "/forget", "/help", "/exit", "/quit")
+COMMANDS = ("/memory", "/threads", "/new", "/good", "/bad", "/undo", "/forget", "/help", "/exit", "/quit")
 HELP = (
     "/memory what I know of you · /threads conversations · /new conversation · /good /bad on the last answer · "
-    "/forget (erases everything about you) · /exit"
+    "/undo what I took from your last words · /forget (erases everything about you) · /exit"
 )
 
 _VERDICTS: dict[str, Literal[-1, 1]] = {"/good": 1, "/bad": -1}
@@ -176,6 +176,14 @@ class _Chat:
             await sessions.end(thread_id)
             thread_id = await sessions.new()
             self._console.say("a new conversation", "dim")
+        elif line == "/undo":
+            try:
+                undone = await _memory(agent).undo_last(self._user_id)
+            except (NotThere, LegalHoldError) as error:
+                self._console.say(str(error), "yellow")
+                return thread_id
+            again = f"; believed again: {' '.join(undone.restored)}" if undone.restored else ""
+            self._console.say(f"taken back: {' '.join(undone.texts) or 'nothing that was believed'}{again}", "dim")
         elif line == "/forget":
             try:
                 receipt = await sessions.forget()

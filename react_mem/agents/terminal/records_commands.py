@@ -291,7 +291,7 @@ async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, con
                     await _rotate(storage, progress, told.append, data_keys=arguments.data_keys)
                 else:
                     sealed = await storage.seal_records(progress)
-                    _tell_sealed(sealed.from_plain, sealed.anew, told.append)
+                    _tell_sealed(sealed.from_plain, sealed.anew, sealed.refused, told.append)
     finally:
         # behind the bar, which is drawn over what is printed meanwhile
         for line in told:
@@ -312,15 +312,20 @@ async def _rotate(storage: Storage, progress: Progress, tell: Callable[[str], No
         at = resumed.isoformat(" ", timespec="minutes")
         tell(f"the rotation of {at} has gone on: who had a newer data key keeps it")
     tell(f"{counted(sealed.owners, 'owner has', 'owners have')} a new data key")
-    _tell_sealed(sealed.from_plain, sealed.anew, tell)
+    _tell_sealed(sealed.from_plain, sealed.anew, sealed.refused, tell)
 
 
-def _tell_sealed(from_plain: int, anew: int, tell: Callable[[str], None]) -> None:
+def _tell_sealed(from_plain: int, anew: int, refused: int, tell: Callable[[str], None]) -> None:
     # memories among them, and as much that memory keeps for itself: which is which is sealed
     tell(
         counted(from_plain, "record that was in plain is", "records that were in plain are")
         + f" sealed, and {anew} with another data key"
     )
+    if refused:
+        tell(
+            counted(refused, "row does not open, or is", "rows do not open, or are")
+            + " in plain though all were sealed before: left as found, and never read (the log names the keys)"
+        )
     if from_plain:
         tell(
             "What was in plain stays in the database's files until they are written anew: VACUUM FULL store, "

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from langgraph_sdk import Auth
 from starlette.exceptions import HTTPException
 
@@ -33,6 +34,7 @@ ALGORITHMS_ENV = "AUTH_JWT_ALGORITHMS"
 CLAIM_ENV = "AUTH_JWT_IDENTITY_CLAIM"
 
 MIN_SECRET_BYTES = 32
+MIN_RSA_BITS = 2_048
 LEEWAY_SECONDS = 30  # by which clocks may differ
 
 _SHARED = frozenset({"HS256", "HS384", "HS512"})
@@ -180,7 +182,10 @@ class PublicKeys:
         return await asyncio.to_thread(self._read, body)
 
     def _read(self, body: bytes) -> dict[str, jwt.PyJWK]:
-        found: Any = json.loads(body)
+        try:
+            found: Any = json.loads(body)
+        except RecursionError:
+            raise ValueError("they are nested too deeply") from None
         listed = found.get("keys") if isinstance(found, dict) else None
         if not isinstance(listed, list):
             raise ValueError("what is there is no set of keys")
@@ -191,7 +196,9 @@ class PublicKeys:
                 key = jwt.PyJWK(one)
                 # a published shared secret is none: an algorithm that is not wanted is not taken from a key either
                 is_of_use = key.public_key_use in ("sig", None) and key.algorithm_name in self._algorithms
-                if is_of_use and isinstance(key.key_id, str):
+                if isinstance(key.key, RSAPublicKey) and key.key.key_size < MIN_RSA_BITS:
+                    log.warning("a key of the identity provider is not used: RSA with %d bits", key.key.key_size)
+                elif is_of_use and isinstance(key.key_id, str):
                     keys[key.key_id] = key
         return keys
 
@@ -221,7 +228,7 @@ class Tokens:
                 leeway=LEEWAY_SECONDS,
                 options={"require": ["exp", "iss", "aud", wanted.identity_claim]},
             )
-        except (jwt.PyJWTError, ValueError, TypeError) as error:
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as error:
             # what is wrong, and nothing of the token: a library's message may repeat it
             raise unauthorized(f"the token is not valid ({type(error).__name__})") from None
 

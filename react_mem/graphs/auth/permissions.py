@@ -22,6 +22,7 @@ from typing import Any
 
 from langgraph_sdk import Auth
 
+from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import unfit
 
 OWNER = "owner"
@@ -48,6 +49,8 @@ async def permitted(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.Filte
     administrator = ADMINISTRATOR in ctx.permissions
     match ctx.resource:
         case "threads":
+            if ctx.action == "delete":
+                await _refuse_held(ctx.user.identity, str(value.get("thread_id")))
             return _threads(ctx, value, administrator)
         case "assistants":
             return _assistants(ctx, value, administrator)
@@ -76,6 +79,18 @@ def _threads(ctx: Auth.types.AuthContext, value: Any, administrator: bool) -> Au
         # the server would send the answer to any address that it reaches, also within its own network
         raise Auth.exceptions.HTTPException(status_code=403, detail="only an administrator names a webhook")
     return _owned(ctx, value)
+
+
+async def _refuse_held(owner: str, thread_id: str) -> None:
+    """Refuse to delete a thread under a legal hold with 423: what was said there is to stay, also in the thread."""
+    # which imports all routes; they run in the same process
+    from react_mem.graphs.http import app
+
+    store = getattr(app.state, "store", None)
+    for hold in await MemoryFacade(store).holds(owner) if store is not None else ():
+        if hold.session_id in ("", thread_id):
+            detail = f"the thread is under the legal hold {hold.reference!r}: nothing was removed"
+            raise Auth.exceptions.HTTPException(status_code=423, detail=detail)
 
 
 def _assistants(ctx: Auth.types.AuthContext, value: Any, administrator: bool) -> Auth.types.FilterType | bool:

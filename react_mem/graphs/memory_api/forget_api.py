@@ -215,8 +215,10 @@ async def erase_user(body: EraseBody, request: Request) -> EraseAnswer:
     async with memory_and_threads(request, asked, "some may be left; ask again") as memory:
         spoken = await memory.forget_user(asked.owner, proof=True)
         await asyncio.to_thread(forget_owed, asked.owner)
+        # the answer says nothing that is not signed
+        removed = {**spoken.receipt.removed, "thread": tuple(spoken)} if spoken else spoken.receipt.removed
         return EraseAnswer(
-            receipt=await memory.signed(asked.owner, spoken.receipt),
+            receipt=await memory.signed(asked.owner, spoken.receipt.model_copy(update={"removed": removed})),
             threads=[*spoken],
             problems=list(spoken.receipt.problems),
         )

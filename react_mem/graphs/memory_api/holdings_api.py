@@ -80,6 +80,18 @@ async def undo_hidden(hidden_id: HiddenId, asked: Asked) -> HiddenMemory:
     return await asked.memory.undo(asked.owner, hidden_id)
 
 
+@router.post(
+    "/undo",
+    operation_id="undo_last",
+    summary="Take back the last write",
+    response_model=returned_by(MemoryFacade.undo_last),
+    responses=problems(423),
+)
+async def undo_last_write(asked: Asked) -> Any:
+    """Take back what memory has drawn from what the user said last, whose conversation stays; repeated, from before."""
+    return await asked.memory.undo_last(asked.owner)
+
+
 @router.delete("/hidden/{hidden_id}", summary="Erase what is hidden", responses=problems(423))
 async def erase_hidden(hidden_id: HiddenId, asked: Asked) -> ForgetAnswer:
     """Erase what is hidden for good, before its day is over."""

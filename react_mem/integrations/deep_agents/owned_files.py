@@ -168,6 +168,41 @@ class OwnedFiles:
         await self._write([whole], made)
         return outcome
 
+    async def create(self, path: str, data: FileData, origin: Origin) -> bool:
+        """Write a file where there is none; return false where there is one. Raises what `put` does."""
+        whole, is_new = self._whole(path), False
+
+        def made(known: Mapping[str, AgentFile]) -> list[AgentFile]:
+            nonlocal is_new
+            is_new = whole not in known
+            return [self._file(whole, data, origin, None)] if is_new else []
+
+        await self._write([whole], made)
+        return is_new
+
+    async def move(self, path: str, to: str) -> int | None:
+        """Give a file, or a folder with all files below it, another path; return their number.
+
+        None where something is at the other path. Raises ValueError, and LegalHoldError if held.
+        """
+        (at, within), (target, into) = self._area(path), self._area(to)
+        store, user_id = self.owner.store, self.owner.user_id
+
+        async def step() -> tuple[int | None, list[records.Change]]:
+            if [item async for page in self._pages(target, into) for item in page]:
+                return None, []
+            items = [item async for page in self._pages(at, within) for item in page]
+            changes = [records.delete(user_id, FILE, item.key) for item in items]
+            for item in items:
+                place = AgentFile.file_path(target + str(item.value["path"])[len(at) :])
+                file = {name: one for name, one in item.value.items() if name not in ("id", "keywords")}
+                changes.append(records.put(user_id, AgentFile.model_validate({**file, "path": place})))
+            if items:
+                await records.check_held(store, user_id, items, changes)
+            return len(items), changes
+
+        return await records.transact(store, user_id, step)
+
     async def search(self, query: str, limit: int) -> tuple[list[FoundFile], str]:
         """Return the matching files, the best first, and the problems of the search; ValueError for a blank query."""
         if not query.strip():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
-from typing import Any
+from typing import Any, BinaryIO
 
 from react_mem.integrations.importers.as_records import (
     Entry,
@@ -27,23 +27,53 @@ _SAID = ("text", "multimodal_text")
 _TRANSCRIPT = "audio_transcription"
 _MEMORY = "bio"
 _EVER = datetime.min.replace(tzinfo=UTC)
+_LEFT = "is in a branch that was left: it was written anew"
 
 
 def chatgpt_entries(file: ImportFile) -> Iterator[Entry]:
     """Yield the messages of ChatGPT, conversation by conversation, and the notes about its user."""
-    found = strange = False
+    found = False
     for name, stream in file.parts(CONVERSATIONS):
-        for element in json_elements(stream, name):
-            value = element.value
-            if element.section not in ("", "conversations"):
-                strange = True
-            elif not isinstance(value, dict) or not isinstance(value.get("mapping"), dict):
-                yield UnusableEntry(element.place, "is no conversation of ChatGPT: it has no `mapping`")
+        for value, place in _objects(stream, name):
+            if not isinstance(value, dict) or not isinstance(value.get("mapping"), dict):
+                yield UnusableEntry(place, "is no conversation of ChatGPT: it has no `mapping`")
+                continue
+            found = True
+            if value.get("is_do_not_remember"):
+                yield UnusableEntry(place, "is a conversation that its user wanted not to be remembered")
             else:
-                yield from _conversation(value, element.place)
-        found = True
-    if strange or not found:
+                yield from _conversation(value, place)
+    if not found:
         raise NothingToImportError(f"{file.name}: has no conversations of ChatGPT; {_CURE}")
+
+
+def _objects(stream: BinaryIO, name: str) -> Iterator[tuple[Any, str]]:
+    """Yield the objects of a file with their places: those of an array or of lines, or the one that is the file."""
+    whole: dict[str, Any] = {}
+    for element in json_elements(stream, name):
+        if element.section in ("", "conversations"):
+            yield element.value, element.place
+        elif element.number > 1:
+            whole[element.section].append(element.value)
+        else:
+            whole[element.section] = [element.value] if element.number else element.value
+    if whole:
+        yield whole, f"{name}, line 1"
+
+
+def _branch(parents: dict[str, str], last: Any, dates: Mapping[str, datetime | None]) -> dict[str, int]:
+    """Return the places of the messages in the branch that was open last; without its end, that of the latest leaf."""
+    if last not in parents:
+        inner = {*parents.values()}
+        leaves = [id_ for id_ in reversed(parents) if id_ not in inner]
+        last = max(leaves, key=lambda id_: dates.get(id_) or _EVER, default=None)
+    branch: list[str] = []
+    seen: set[str] = set()
+    while isinstance(last, str) and last in parents and last not in seen:
+        seen.add(last)
+        branch.append(last)
+        last = parents[last]
+    return {id_: place for place, id_ in enumerate(reversed(branch))}
 
 
 def _conversation(value: dict[str, Any], place: str) -> Iterator[Entry]:
@@ -53,9 +83,17 @@ def _conversation(value: dict[str, Any], place: str) -> Iterator[Entry]:
         return
     title = text_of(value.get("title"))
     at, is_odd = written_at(value.get("create_time"))
-    for turn, node in enumerate(_branch(value)):
-        message = node.get("message")
-        if not isinstance(message, dict) or not message:
+    nodes = {name: node for name, node in value["mapping"].items() if isinstance(node, dict)}
+    said = {name: node["message"] for name, node in nodes.items() if isinstance(node.get("message"), dict)}
+    dates = {name: written_at(message.get("create_time"))[0] for name, message in said.items()}
+    parents = {name: parent if isinstance(parent := node.get("parent"), str) else "" for name, node in nodes.items()}
+    branch = _branch(parents, value.get("current_node"), dates)
+    for name, message in said.items():
+        if name not in branch and isinstance(_message(message, "", None), ForeignEntry):
+            yield UnusableEntry(f"{place}, message {name:.40}", _LEFT)
+    for name, turn in branch.items():
+        message = said.get(name)
+        if not message:
             continue
         entry = _message(message, f"{place}, message {turn + 1}", at)
         if isinstance(entry, UnusableEntry):
@@ -64,24 +102,6 @@ def _conversation(value: dict[str, Any], place: str) -> Iterator[Entry]:
         at = entry.at or at
         misdated, notes = entry.misdated or (is_odd and at is None), {"title": title} if title else {}
         yield replace(entry, misdated=misdated, conversation=id_, turn=turn, notes=notes)
-
-
-def _branch(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the nodes of the conversation's current branch, from its beginning."""
-    mapping: Mapping[str, Any] = value["mapping"]
-    current = value.get("current_node")
-    if current not in mapping:
-        leaves = [id_ for id_, node in mapping.items() if isinstance(node, dict) and not node.get("children")]
-        messages = {id_: message for id_ in leaves if isinstance(message := mapping[id_].get("message"), dict)}
-        dates = {id_: written_at(message.get("create_time"))[0] or _EVER for id_, message in messages.items()}
-        current = max(leaves, key=lambda id_: dates.get(id_, _EVER), default=None)
-    nodes: list[Mapping[str, Any]] = []
-    seen: set[str] = set()
-    while isinstance(current, str) and current not in seen and isinstance(node := mapping.get(current), dict):
-        seen.add(current)
-        nodes.append(node)
-        current = node.get("parent")
-    return nodes[::-1]
 
 
 def _message(message: dict[str, Any], place: str, before: datetime | None) -> Entry:
@@ -118,8 +138,12 @@ def _words(content: Mapping[str, Any]) -> str:
 
 # Claude's data export: `conversations.json`, `memories.json` and `projects.json` in the archive that is mailed.
 
-_FILES = re.compile(r"(^|/)(conversations(-\d+)?|memories|projects)\.json$|(^|/)(memories|projects)/[^/]+\.json$")
+_FILES = re.compile(
+    r"(^|/)(conversations(-\d+)?|memories|projects)\.json$|(^|/)(conversations|memories|projects)/[^/]+\.json$"
+)
 _USERS = re.compile(r"(^|/)users\.json$")
+_ROOT = "00000000-0000-4000-8000-000000000000"  # parent of a conversation's first message
+_SPOKEN = ("text", "voice_note")
 _ROLES: Mapping[str, Role] = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
@@ -128,16 +152,8 @@ def claude_entries(file: ImportFile) -> Iterator[Entry]:
     accounts = _accounts(file)
     found = False
     for name, stream in file.parts(_FILES):
-        whole: dict[str, Any] = {}
-        for element in json_elements(stream, name):
-            section, value = element.section, element.value
-            if section == "conversations" or not section:
-                yield from _read(value, element.place, accounts)
-            else:
-                # a project or the memories, in a file of their own
-                whole[section] = [*whole.get(section, ()), value] if section == "docs" else value
-        if whole:
-            yield from _read(whole, f"{name}, line 1", accounts)
+        for value, place in _objects(stream, name):
+            yield from _read(value, place, accounts)
         found = True
     if not found:
         raise NothingToImportError(f"{file.name}: has nothing of Claude's export; {_CURE}")
@@ -179,20 +195,21 @@ def _conversation_of_claude_export(value: dict[str, Any], place: str, owner: dic
     if not id_:
         yield UnusableEntry(place, "is a conversation without an id")
         return
-    begun = value.get("created_at")
+    before, _ = written_at(value.get("created_at"))
     turns = count()
-    for number, message in enumerate(value["chat_messages"], start=1):
+    for number, message, is_left in _in_branch(value):
         where = f"{place}, message {number}"
         if not isinstance(message, dict):
             yield UnusableEntry(where, NO_OBJECT)
             continue
         uuid = text_of(message.get("uuid"))
         role = _ROLES.get(text_of(message.get("sender")))
-        at, misdated = written_at(message.get("created_at"), begun)
-        common: dict[str, Any] = {**owner, "at": at, "misdated": misdated, "conversation": id_}
-        if not uuid or role is None:
-            yield UnusableEntry(where, "has no id, or nobody who says it")
+        if not uuid or role is None or is_left:
+            yield UnusableEntry(where, _LEFT if is_left else "has no id, or nobody who says it")
             continue
+        at, misdated = written_at(message.get("created_at"))
+        before = at or before
+        common: dict[str, Any] = {**owner, "at": before, "misdated": misdated, "conversation": id_}
         text = _words_of_claude_export(message)
         if text.strip():
             notes = {"title": title} if title else {}
@@ -207,10 +224,26 @@ def _conversation_of_claude_export(value: dict[str, Any], place: str, owner: dic
             yield UnusableEntry(where, "has no words, such as a picture by itself")
 
 
+def _in_branch(value: Mapping[str, Any]) -> list[tuple[int, Any, bool]]:
+    """Return the messages with their numbers, in the order of their branch, and true for one of another branch."""
+    numbered = [*enumerate(value["chat_messages"], start=1)]
+    messages = {number: one if isinstance(one, dict) else {} for number, one in numbered}
+    ids = {number: text_of(one.get("uuid")) or f"message {number}" for number, one in messages.items()}
+    known, parents, dates = {_ROOT, *ids.values()}, dict[str, str](), dict[str, datetime | None]()
+    for number, id_ in ids.items():
+        # older exports name none, and a message may be missing: it follows the one before it
+        parent = text_of(messages[number].get("parent_message_uuid"))
+        parents[id_] = parent if parent in known else ids.get(number - 1, _ROOT)
+        dates[id_] = written_at(messages[number].get("created_at"))[0]
+    branch = _branch(parents, text_of(value.get("current_leaf_message_uuid")), dates)
+    placed = [(number, one, ids[number] not in branch) for number, one in numbered]
+    return sorted(placed, key=lambda one: branch.get(ids[one[0]], -1))
+
+
 def _words_of_claude_export(message: Mapping[str, Any]) -> str:
-    """Return the text blocks of a message, without thoughts, tool calls and results."""
+    """Return the text blocks and voice notes of a message, without thoughts, tool calls and results."""
     blocks = message.get("content")
-    texts = [b for b in blocks if isinstance(b, dict) and b.get("type") == "text"] if isinstance(blocks, list) else []
+    texts = [b for b in blocks if isinstance(b, dict) and b.get("type") in _SPOKEN] if isinstance(blocks, list) else []
     said = "\n\n".join(text for block in texts if (text := text_of(block.get("text")).strip()))
     return said or text_of(message.get("text"))
 

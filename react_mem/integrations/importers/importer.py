@@ -51,6 +51,8 @@ from react_mem.memory import Fact, MemoryFacade, MemoryPolicy, Message, Origin, 
 # Reason for skipping a second text under one id, which would replace the first at each import, and be replaced
 _REPEATED = "has the id of an earlier entry of this import, which counts, and no later date; give each an id of its own"
 
+_NO_USERS = "is of an agent, an app or a run, and of no user; --map says whose it becomes"
+
 _FULL = "does not fit: its owner has as much as the quotas allow; import it again when there is room"
 
 
@@ -79,7 +81,8 @@ async def import_from(
                 importing.outcome.skip(entry.place, entry.reason)
                 continue
             user_id = owners.of(entry.owner, entry.owner_also)
-            if reason := why_no_owner(user_id) or why_unfit(entry):
+            mine = entry.is_persons or owners.user or owners.mapped
+            if reason := why_unfit(entry) or (why_no_owner(user_id) if mine else _NO_USERS):
                 importing.outcome.skip(entry.called, reason)
                 continue
             by_owner.setdefault(user_id, []).append(entry)
@@ -318,7 +321,9 @@ async def checked_owners(source: ForeignSource, chosen: ImportOwners, told: Told
     if not (names or is_nobodys):
         raise NothingToImportError(f"none of it can become a memory: {'; '.join(unusable.skipped_in_words())}")
     named = {name for name, _ in names}
-    owners = chosen.check(named, personal=source.personal, nobody=nobody)
+    # what is an agent's keeps nothing else out
+    others = is_nobodys or named - nobody
+    owners = chosen.check(named - nobody or named, personal=source.personal, nobody=() if others else nobody)
     if not ((is_nobodys and owners.of("")) or any(owners.of(*both) for both in names)):
         whose = f"those of {names_shown(named)}" if named else "those of nobody, whom --map names as =USER"
         raise ValueError(f"none of its memories is anybody's who was named: they are {whose}")

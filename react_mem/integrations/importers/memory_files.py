@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any, cast, get_args
 
 from react_mem.integrations.importers import import_files
@@ -27,12 +28,12 @@ _PAGE = ("count", "next", "previous")
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _OF_NO_USER = ("agent_id", "app_id", "run_id")
 _CURE = "give what `get_all()` returned, as JSON"
-_NOTED = ("agent_id", "app_id", "run_id", "actor_id", "role", "categories", "metadata")
+_NOTED = ("agent_id", "app_id", "run_id", "actor_id", "role", "attributed_to", "categories", "metadata")
 
 
 def mem0_entries(file: import_files.ImportFile) -> Iterator[Entry]:
-    """Yield the memories of Mem0."""
-    any_file = False
+    """Yield the memories of Mem0; what it has from an assistant is a message of the assistant's."""
+    any_file, turns = False, count()
     for name, stream in file.parts(import_files.JSON_FILES):
         any_file = True
         found, strange = False, False
@@ -42,7 +43,7 @@ def mem0_entries(file: import_files.ImportFile) -> Iterator[Entry]:
                 yield UnusableEntry(place, "is a relation between two names, which the memories say in words")
             elif section in _SECTIONS:
                 found = True
-                yield _entry(_read(element.value), place)
+                yield _entry(_read(element.value), place, turns)
             else:
                 strange = strange or section not in _PAGE
         if strange and not found:
@@ -67,7 +68,14 @@ def _owner_of(value: dict[str, Any]) -> dict[str, Any]:
     return {"owner": named, "is_persons": False} if named else {}
 
 
-def _entry(value: Any, place: str) -> Entry:
+def _said_by(value: Mapping[str, Any]) -> Role:
+    """Return the role of who said what a memory is from, the user's for an unknown one."""
+    named = import_files.text_of(value.get("attributed_to")) or import_files.text_of(value.get("role"))
+    role = named.strip().lower()
+    return _ROLES.get(role) or (cast("Role", role) if role in get_args(Role) else "user")
+
+
+def _entry(value: Any, place: str, turns: Iterator[int]) -> Entry:
     if not isinstance(value, dict):
         return UnusableEntry(place, import_files.NO_OBJECT)
     if isinstance(value.get("user_id"), dict | list | bool):
@@ -80,10 +88,16 @@ def _entry(value: Any, place: str) -> Entry:
         return UnusableEntry(place, "has no `id` or no `memory`")
     at, misdated = import_files.written_at(value.get("created_at"), value.get("updated_at"))
     updated_at, is_odd = import_files.written_at(value.get("updated_at"))
+    said: dict[str, Any] = {}
+    if (role := _said_by(value)) != "user":
+        # no fact about the user, whatever it says
+        who, where = (import_files.text_of(value.get(name)) for name in ("actor_id", "run_id"))
+        said = {"kind": "message", "role": role, "speaker": who, "conversation": where, "turn": next(turns)}
     return ForeignEntry(
         id=id_,
         text=text,
         **_owner_of(value),
+        **said,
         at=at,
         misdated=misdated or is_odd,
         updated_at=updated_at,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from importlib.metadata import version
@@ -297,6 +298,8 @@ _TOOLS = (
     (why, "Why it is remembered", _READS),
 )
 
+_ARGUMENTS = {tool.__name__: list(inspect.signature(tool).parameters) for tool, _, _ in _TOOLS}
+
 _RESOURCES: tuple[tuple[str, str, Callable[..., Awaitable[str]], str], ...] = (
     ("memory://profile", "Profile", profile, "What is known of the user as a person, field by field."),
     (CONVERSATIONS, "Conversations", conversations, "The conversations that are remembered, the latest first."),
@@ -309,6 +312,9 @@ class _MemoryServer(MCPServer):
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool; ToolError if it refuses, or the arguments are wrong."""
+        if unknown := sorted(arguments.keys() - _ARGUMENTS.get(name, arguments.keys())):
+            known = ", ".join(_ARGUMENTS[name])
+            raise ToolError(f"Nothing was done: {name} has no {unknown[0][:MAX_NAME]!r}, but {known}.")
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -327,6 +333,8 @@ def _what_is_wrong(error: ValidationError) -> str:
 
 def memory_server() -> MCPServer:
     """Return a server, which notifies no client of changes. Blocking: it makes the schemas of all tools."""
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
     server = _MemoryServer(
         "react-mem",
         title="Memory",
@@ -335,6 +343,9 @@ def memory_server() -> MCPServer:
         log_level="WARNING",
         subscriptions=False,
     )
+    # how the process logs is not the protocol library's to say, which sets up the root logger
+    root.handlers[:] = before
+    root.setLevel(level)
     for tool, title, hints in _TOOLS:
         server.add_tool(tool, title=title, description=inspect.getdoc(tool), annotations=hints, structured_output=True)
     for uri, title, serve, description in _RESOURCES:

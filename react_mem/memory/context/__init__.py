@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from react_mem.memory.merging.transcript import NOTICE as NOTICE
     from react_mem.memory.merging.transcript import PREAMBLE as PREAMBLE
     from react_mem.memory.merging.transcript import as_said as as_said
+    from react_mem.memory.merging.transcript import by_other as by_other
     from react_mem.memory.merging.transcript import by_other_agents as by_other_agents
     from react_mem.memory.merging.transcript import derived_id as derived_id
     from react_mem.memory.merging.transcript import from_tool as from_tool

@@ -109,6 +109,7 @@ class Language:
         self.chatter = self._one_of("chatter")
         # beginnings of an order to the assistant
         self.requests = self._one_of("requests")
+        self.keeps = self._one_of("keeps")
         # in each the group `what` holds the object
         self.forgets = tuple(pattern_of(source, re.IGNORECASE | re.VERBOSE) for source in self._sources("forgets"))
         self.forgetting, self.forgets_last = self._one_of("forgetting"), self._one_of("forgets_last")

@@ -15,7 +15,7 @@ from itertools import islice
 from react_mem.memory.language import UNSPACED, length, pattern_of
 from react_mem.memory.language.hedging import asks_from
 from react_mem.memory.language.line_breaks import unwrapped
-from react_mem.memory.language.shown_parts import begins_anew, bounded
+from react_mem.memory.language.shown_parts import begins_anew, bounded, or_else
 from react_mem.memory.language.statements import is_question, is_request, says_something, sentences
 
 MAX_CLAUSE = 400  # characters; a longer clause is cut where a word ends
@@ -67,6 +67,7 @@ class Clause:
     quoted: bool = False
 
 
+@or_else(lambda text: [])
 def cut(text: str) -> list[Clause]:
     """Return the clauses of a text, the user's own words.
 

@@ -28,9 +28,9 @@ _HEDGES = [
 def has_sign(text: str, *signs: str) -> bool:
     """Return true if a text has one of these signs of its language.
 
-    `conditions` show a hypothetical condition, `supposes` a wish or a guess, `contrasts` a text set against the words
-    before it, `takes_back` a retraction (the words before were a joke or a slip), `asks` an end that only a question
-    has, `own_subject` the speaker as the subject.
+    `conditions` show a hypothetical condition, `supposes` a wish or a guess, `plans` what is to be done, `contrasts` a
+    text set against the words before it, `takes_back` a retraction (the words before were a joke or a slip), `asks` an
+    end that only a question has, `own_subject` the speaker as the subject.
 
     >>> has_sign("Wenn ich im Lotto gewinne", "conditions"), has_sign("要是我去了新西兰", "conditions")
     (True, True)

@@ -210,11 +210,11 @@ class _Paragraph:
 
     def joined(self) -> Iterator[str]:
         # in pieces: what is joined of a megabyte is not to be copied for each line
-        pieces, end = [self.lines[0]], self.lines[0][-_LOOK:]
+        pieces, end = [self.lines[0]], self.lines[0].rstrip()[-_LOOK:]
         for place, line in enumerate(self.lines[1:]):
             if self._ends[place] or self._is_apart(place, end, line):
                 yield "".join(pieces)
-                pieces, end = [line], line[-_LOOK:]
+                pieces, end = [line], line.rstrip()[-_LOOK:]
                 continue
             more = line.strip()
             pieces[-1] = pieces[-1].rstrip()
@@ -280,7 +280,7 @@ class _Paragraph:
         if self.asked <= 0:
             return not is_wrapped and begins_anew(after)
         # a text ends in no sentence that is over: what is behind the last end is open
-        *_, last = split_line(before)
+        *_, last = ("", *split_line(before))
         said, following = SentencePart(last), SentencePart(next(split_line(after), after))
         is_new = not following.first_letter.islower()
         if is_new and (last.endswith((":", "：")) or following.says_nothing):

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from react_mem.memory.language import FILES, LANGUAGES, pattern_of
 from react_mem.memory.language import shown_parts as shown
 from react_mem.memory.language.folding import unmarked
-from react_mem.memory.language.shown_parts import Span, joined
+from react_mem.memory.language.shown_parts import Span, joined, or_else
 
 _LINE_BREAK = pattern_of("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
@@ -33,6 +33,7 @@ class Part(NamedTuple):
     shown: bool
 
 
+@or_else(lambda text: [Part(text, True)])
 def parts(text: str) -> list[Part]:
     r"""Split a message into own and shown stretches, in turns; joined they are the message.
 

@@ -9,10 +9,13 @@ little from somebody else's text than too much.
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from react_mem.memory.language import FILES, languages_of, pattern_of, words_under
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
@@ -20,6 +23,28 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 Span = tuple[int, int]  # start and end of a stretch of a text
 MARK = pattern_of('[`@:：\n\r\u2028<>＞“”„«»‹›「」『』‘’"]|~~~|([-_=*—–─━－])\\1\\1')
 """The marks of all kinds below: a text without any of them, as most are, shows nothing."""
+
+
+_Cutting = TypeVar("_Cutting", bound=Callable[..., Any])
+
+log = logging.getLogger(__name__)
+
+
+def or_else(otherwise: Callable[[str], Any]) -> Callable[[_Cutting], _Cutting]:
+    """Return a decorator for functions that cut a message: an error in one costs that message's facts, not the turn."""
+
+    def guard(cut: _Cutting) -> _Cutting:
+        @wraps(cut)
+        def guarded(text: str, *args: Any, **options: Any) -> Any:
+            try:
+                return cut(text, *args, **options)
+            except Exception as error:  # a mistake of ours; the message stays in the conversation
+                log.warning("a message could not be cut, and teaches nothing (%s)", type(error).__name__)
+                return otherwise(text)
+
+        return cast("_Cutting", guarded)
+
+    return guard
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:

@@ -14,7 +14,7 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS, edges, has_word
 from react_mem.memory.language.hedging import has_sign, is_hypothetical
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.shown_parts import bounded, is_code, split_line
+from react_mem.memory.language.shown_parts import bounded, is_code, or_else, split_line
 
 _SENTENCE_END = pattern_of(r"\n\s*\n|[.!?…]\s|[。！？]")
 _LINE_END = pattern_of(r"\n")
@@ -29,6 +29,7 @@ _END_CHARS = 20_000  # characters read at each end of a long text for a few stat
 _ASKING_CHARS = 200  # a question shows at its beginning or its end; reading further costs time on long text
 
 
+@or_else(lambda text: [])
 def sentences(text: str) -> list[str]:
     r"""Return the sentences of a text in any script, word for word and in order, each at most `MAX_INDEXED_CHARS` long.
 
@@ -124,13 +125,13 @@ def forgets_all_about(sentence: str) -> bool:
     bare = _bare(sentence)
     match = _forget_match(bare) if to_forget(sentence) else None
     around = f"{bare[: match.start('what')]} {bare[match.end('what') :]}" if match else ""
-    return any(language.totality.search(around) for language in languages_of(bare))
+    return any(language.totality.search(around) for language in EVERY)
 
 
 def forget_all(sentence: str) -> bool:
     """Return true for a request to forget everything about the user."""
     bare = _bare(sentence)[:_ASKING_CHARS]
-    return any(language.forgets_all.search(bare) for language in languages_of(bare))
+    return any(language.forgets_all.search(bare) for language in EVERY)
 
 
 def forget_last(sentence: str) -> bool:
@@ -140,7 +141,7 @@ def forget_last(sentence: str) -> bool:
     (True, True, False)
     """
     bare = _bare(sentence)[:_ASKING_CHARS]
-    return any(language.forgets_last.search(bare) for language in languages_of(bare))
+    return any(language.forgets_last.search(bare) for language in EVERY)
 
 
 def asks_for_overview(sentence: str) -> bool:
@@ -163,6 +164,7 @@ def speaks_of_self(text: str) -> bool:
     return any(language.first_person.search(folded) for language in languages_of(folded))
 
 
+@or_else(lambda text: [])
 def statements_in(text: str, limit: int | None = None, *, told: bool = False) -> list[str]:
     """Return the user's statements, word for word and in order, without questions, requests, pleasantries and code.
 
@@ -211,7 +213,8 @@ def _statements(text: str, *, told: bool = False) -> Iterator[str]:
         # what is indented is the body of program text
         for sentence in split_line(line) if not (line.startswith(_INDENTED) or is_code(line)) else ():
             said = before_question(sentence) if is_question(sentence) else sentence
-            if said and may_state(said) and (declares(said) or (told and has_structure(said))):
+            keeps = bool(said) and any(one.keeps.search(_bare(said)) for one in languages_of(said))
+            if said and (keeps or may_state(said)) and (declares(said) or ((told or keeps) and has_structure(said))):
                 yield from bounded(said)
 
 
@@ -256,12 +259,12 @@ def _is_made_of(word: str, parts: frozenset[str]) -> bool:
 
 
 def _forget_match(bare: str) -> re.Match[str] | None:
-    matches = (pattern.match(bare) for language in languages_of(bare) for pattern in language.forgets)
+    matches = (pattern.match(bare) for language in EVERY for pattern in language.forgets)
     return next((match for match in matches if match), None)
 
 
 def _bare(sentence: str) -> str:
-    return unicodedata.normalize("NFC", sentence).strip(" \"'“”‘’«»()[]「」『』（）.!…。！?？")
+    return unicodedata.normalize("NFC", sentence).strip(" \"'“”‘’«»()[]「」『』（）.!…。！?？¿¡")
 
 
 # Phrases that show how a text is meant, as every language's file lists them.

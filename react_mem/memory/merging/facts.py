@@ -238,10 +238,24 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def hold_episode(
-    draft: EpisodeDraft, said: Sequence[str], observed: Sequence[str], at: Iterable[datetime] = ()
+    draft: EpisodeDraft,
+    said: Sequence[str],
+    observed: Sequence[str],
+    at: Iterable[datetime] = (),
+    own: Iterable[str] = (),
 ) -> EpisodeDraft | None:
-    """Return an episode without hallucinated parts, its lessons from tool results alone; None without support."""
+    """Return an episode without hallucinated parts; None without support.
+
+    Its lessons are what a tool's result bears out, or what the user states in nearly these words in one of their `own`
+    messages.
+    """
     asked, told, seen = Told(said, at), Told([*said, *observed], at), Told(observed, at)
+    stated = [Told([text], at) for text in own]
+
+    def is_lesson(text: str) -> bool:
+        seen_there = bool(seen.share(text)) and seen.bears_out(text)
+        return seen_there or any(one.share(text) >= _SAME_SHARE and not one.invented(text) for one in stated)
+
     goal = draft.goal.strip()
     if asked.share(goal) < _GOAL_SHARE or not told.bears_out(goal):
         return None
@@ -251,9 +265,7 @@ def hold_episode(
         goal=goal,
         steps=tuple(filter(None, map(told.held, draft.steps))),
         outcome=outcome,
-        lessons=tuple(
-            lesson for lesson in map(str.strip, draft.lessons) if seen.share(lesson) and seen.bears_out(lesson)
-        ),
+        lessons=tuple(filter(is_lesson, map(str.strip, draft.lessons))),
         milestone=told.held(draft.milestone) if outcome or snapshot else "",
         snapshot=snapshot,
     )

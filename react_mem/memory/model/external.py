@@ -128,7 +128,7 @@ WEB_SEARCH = "web_search"  # name of the tool that searches the web
 Engine = Annotated[str, StringConstraints(pattern=r"^(tavily|duckduckgo|google|searxng|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$")]
 
 
-OWN_TOOLS = frozenset({"store_fact", "record_episode", "forget", "forget_said"})
+OWN_TOOLS = frozenset({"store_fact", "record_episode", "forget", "forget_said", "manage_memory"})
 """Tools whose results contain the agent's own words only."""
 
 

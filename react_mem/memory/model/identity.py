@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import RunnableConfig
 
+from react_mem.memory.model.interface import MAX_OWNER_BYTES
 from react_mem.memory.model.namespaces import encode
 from react_mem.server_exposure import authenticates, is_development
 
@@ -35,11 +36,6 @@ _UNSEEN = frozenset({"Cc", "Cf", "Me", "Mn", "Mc", "Zl", "Zp", "Zs"})
 
 _CONTROLS = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Unicode categories not allowed in a user's id: controls, surrogates, line and paragraph separators."""
-
-MAX_OWNER_BYTES = 900
-"""Bytes of an owner's label in the database, which stands twice in the key of a row, beside the key of the record: an
-index takes 2,704. A letter, a digit, `-`, `_` and `~` count one; everything else three for each byte of UTF-8.
-"""
 
 _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # blank characters that Unicode counts as letters or symbols
 

@@ -34,7 +34,13 @@ class Arm(StrEnum):
 ALL_ARMS = frozenset(Arm)
 
 
-OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
+MAX_OWNER_BYTES = 900
+"""Bytes of an owner's label in the database, which stands twice in the key of a row, beside the key of the record: an
+index takes 2,704. A letter, a digit, `-`, `_` and `~` count one; everything else three for each byte of UTF-8.
+"""
+
+OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=MAX_OWNER_BYTES)]
+_Name = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 
 
 def named_session(session_id: str) -> str:
@@ -76,8 +82,8 @@ class MemoryQuery(BaseModel, extra="forbid"):
     """
 
     user_id: OwnerId
-    session_id: OwnerId
-    agent_id: OwnerId
+    session_id: _Name
+    agent_id: _Name
     flow_id: str | None = None
     node_id: str | None = None
     scopes: list[MemoryScope]
@@ -211,8 +217,8 @@ class MemoryWriteEvent(BaseModel, extra="forbid"):
     """
 
     user_id: OwnerId
-    session_id: OwnerId
-    agent_id: OwnerId
+    session_id: _Name
+    agent_id: _Name
     flow_id: str | None = None
     node_id: str | None = None
     scope: MemoryScope

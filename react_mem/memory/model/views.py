@@ -94,6 +94,12 @@ class MemoryItem(BaseModel):
         )
 
 
+class ScoredMemory(MemoryItem):
+    """A memory that a search found."""
+
+    score: float = Field(0.0, ge=0, le=1, description="How near it is to the query: 0.5 is unrelated, 1 the same.")
+
+
 class MemoryPage(BaseModel):
     """A page of memories, the latest first."""
 
@@ -346,6 +352,13 @@ class HiddenMemory(BaseModel, extra="forbid", frozen=True):
     texts: list[str] = Field(description="What is hidden: the facts.")
     hidden_at: datetime = Field(description="Since when.")
     erase_at: datetime = Field(description="When it is erased for good.")
+
+
+class UndoneWrite(BaseModel):
+    """What was taken back of what memory had drawn from the user's last words."""
+
+    texts: list[str] = Field(default_factory=list, description="What is not believed any more.")
+    restored: list[str] = Field(default_factory=list, description="What it had ended, and is believed again.")
 
 
 def _time(told: Any) -> datetime | None:

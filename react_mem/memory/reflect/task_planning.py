@@ -14,11 +14,14 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from react_mem.errors import InvalidOutput
 from react_mem.memory.language.clauses import cut
 from react_mem.memory.language.folding import normalise
+from react_mem.memory.language.hedging import has_sign, is_denied
 from react_mem.memory.language.statements import before_question, is_question, sentences
 from react_mem.memory.language.terms import index_terms
+from react_mem.memory.language.times import named_periods
 from react_mem.memory.llm.answers import as_json, block, flat, object_schema, row
 from react_mem.memory.llm.calls import ModelQuestion
 from react_mem.memory.merging.transcript import is_users, text_of
+from react_mem.memory.model.records import now
 from react_mem.memory.model.states import TaskStatus
 from react_mem.memory.reflect.task_store import MAX_STEPS, Step, TaskGraph, woven
 
@@ -204,8 +207,9 @@ def proven(
 ) -> tuple[Plan, dict[str, list[list[int]]]]:
     """Check the plan's claims of completion. CPU-bound on long messages: run in a thread.
 
-    The user's words prove any step. A tool's result proves only a step without a tool of its own; for the others the
-    call itself counts. Completed steps of the known task need no new proof; words `taken` before prove nothing more.
+    The user's words prove any step, unless they deny it or plan it. A tool's result proves only a step without a tool
+    of its own; for the others the call itself counts. Completed steps of the known task need no new proof; words
+    `taken` before prove nothing more.
 
     Returns:
         The plan, with unproven claims reset and listed in its repairs, and the words used as proof now.
@@ -220,12 +224,26 @@ def proven(
         text = normalise(step.description)
         if step.status == "done" and text not in done:
             tool = bool(step.tool) or not by_tool.isdisjoint((step.id, text))
-            allowed = [said for said in evidence if said.by_user or not tool]
-            if not _take(plan.proofs.get(step.id, ""), allowed, spans):
+            proof = plan.proofs.get(step.id, "")
+            past = _tells_past(proof, step.description)
+            allowed = [said for said in evidence if (past if said.by_user else not tool)]
+            if not _take(proof, allowed, spans):
                 repairs.append(f"nothing shows that step {step.id} is done")
                 step = replace(step, status="pending")
         steps.append(step)
     return replace(plan, graph=replace(plan.graph, steps=tuple(steps)), repairs=tuple(repairs)), spans
+
+
+def _tells_past(quote: str, description: str) -> bool:
+    """Return true if the user's words tell of something done: not of a plan, of a day to come, or that it is not done.
+
+    >>> _tells_past("I moved the boxes", "Move them"), _tells_past("The lease is not signed yet", "Sign the lease")
+    (True, False)
+    """
+    today = now()
+    to_come = any(period.start > today.date() for period in named_periods(quote, today)[:1])
+    is_open = has_sign(quote, "plans", "supposes", "conditions") or (is_denied(quote) and not is_denied(description))
+    return not (to_come or is_open)
 
 
 def _take(quote: str, evidence: Sequence[TaskEvidence], taken: dict[str, list[list[int]]]) -> bool:

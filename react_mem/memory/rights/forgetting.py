@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.errors import MemoryChanged
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.language import OTHERS, other_language
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.statements import statements_in
 from react_mem.memory.language.terms import content_terms
@@ -28,6 +31,7 @@ from react_mem.memory.rights.hidden import Hiding, hidden_without, hiding
 from react_mem.memory.rights.holds import check_held, forget_caches
 from react_mem.memory.rights.receipts import Says, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, same, says
+from react_mem.memory.rights.thread_states import look_through_threads
 from react_mem.memory.rights.unsaid import Unsaid, forgotten_changes, index_of, with_value
 from react_mem.memory.store.attachments import unattached
 from react_mem.memory.store.capabilities import everything, set_aside
@@ -63,6 +67,7 @@ async def forget(
     note: str = "",
     revision: str = "",
     hides: Hiding | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> Receipt:
     """Forget records of a user for good, with everything derived from them and the sentences that say them.
 
@@ -77,15 +82,29 @@ async def forget(
             raise MemoryChanged
         return _Wish(tuple(ids), tuple(said)), ()
 
-    return (await _forget(store, user_id, wished, note, hides)).receipt
+    return (await _forget(store, user_id, wished, note, hides, checkpointer=checkpointer)).receipt
 
 
-async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: bool = False) -> Forgotten:
+async def forget_said(
+    store: BaseStore,
+    user_id: str,
+    what: str,
+    *,
+    all_about: bool = False,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+) -> Forgotten:
     """Forget a statement by the user's words: exact matches, else the only one, or `all_about` them.
 
     Of a sentence that says more, the other clauses stay. Ambiguous words forget nothing: see `Forgotten.unclear`.
     """
-    return await _forget(store, user_id, lambda items: _wished(what, items, all_about=all_about))
+    if all_about and (code := other_language(what)):
+        # "meinen Chef": the topic is not said to be theirs each time
+        what = OTHERS[code].sub(" ", what).strip() or what
+
+    def wished(items: Sequence[Item]) -> tuple[_Wish, tuple[str, ...]]:
+        return _wished(what, items, all_about=all_about)
+
+    return await _forget(store, user_id, wished, checkpointer=checkpointer)
 
 
 async def _forget(
@@ -94,6 +113,8 @@ async def _forget(
     wish: Callable[[Sequence[Item]], tuple[_Wish, tuple[str, ...]]],
     note: str = "",
     hides: Hiding | None = None,
+    *,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> Forgotten:
     """Forget a wish: a function of all records of the owner, which returns the candidates where it is ambiguous."""
     noted = (meta_namespace(user_id), note)
@@ -124,7 +145,8 @@ async def _forget(
     forget_caches(store, user_id)
     if not done.receipt.removed and not done.receipt.rewritten:
         return replace(done, texts=())
-    checks = await read_again(store, user_id, done.receipt.gone, says, done.texts)
+    states = {"thread states": look_through_threads(store, checkpointer, user_id, done.texts)}
+    checks = await read_again(store, user_id, done.receipt.gone, says, done.texts, states)
     return replace(done, receipt=done.receipt.model_copy(update={"checks": checks}))
 
 

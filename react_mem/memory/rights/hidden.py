@@ -6,6 +6,7 @@ values. Undoing writes these back; erasing deletes the note.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,13 +15,17 @@ from typing import Any
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.errors import LegalHoldError, NotThere
-from react_mem.memory.model.kinds import CHAIN, FACT, kind_of
+from react_mem.memory.merging import forks
+from react_mem.memory.merging.facts import fact_changes
+from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, PENDING, PROFILE, kind_of
 from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_namespace
-from react_mem.memory.model.operations import Change, Check, Receipt
+from react_mem.memory.model.operations import Change, Check, Receipt, put
+from react_mem.memory.model.profile_schema import Profile
 from react_mem.memory.model.records import BELIEVED, Fact, now, record_id
-from react_mem.memory.model.views import HiddenMemory
-from react_mem.memory.rights.holds import FacadePart, HeldRecords, forget_caches, holds_on
+from react_mem.memory.model.views import HiddenMemory, UndoneWrite
+from react_mem.memory.rights.holds import FacadePart, HeldRecords, check_held, forget_caches, holds_on
 from react_mem.memory.rights.receipts import check, read_again
+from react_mem.memory.scopes.profile import split_fields, with_text
 from react_mem.memory.store.attachments import HIDDEN, hidden_notes, unattached
 from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import everything, set_aside
@@ -154,6 +159,31 @@ class HiddenCalls(FacadePart):
         note_action(store, user_id, AuditAction.WRITE, {FACT.name: len(undone.texts)})
         return undone
 
+    async def undo_last(self, user_id: str) -> UndoneWrite:
+        """Take back what was drawn from what the user said last: what that added goes, what it ended holds again.
+
+        The conversation stays as it was said, and a fact that was said before stays with its other sources. A turn
+        that waits is not read.
+
+        Raises:
+            NotThere: If memory has nothing from the user's words.
+            LegalHoldError: If it is under a legal hold.
+        """
+        store = self.store
+
+        async def step() -> tuple[UndoneWrite, list[Change]]:
+            items, aside = await everything(store, user_id), await set_aside(store, user_id)
+            undone, facts, changes = await asyncio.to_thread(_taken_back, user_id, items, aside)
+            await check_held(store, user_id, items, changes)
+            # of two writes of one item the last is the one that counts
+            all_of_it = [*await fact_changes(store, user_id, facts), *changes]
+            return undone, [*{(change.namespace, change.key): change for change in all_of_it}.values()]
+
+        undone = await transact(store, user_id, step)
+        forget_caches(store, user_id)
+        note_action(store, user_id, AuditAction.WRITE, {FACT.name: len(undone.texts)})
+        return undone
+
     async def erase(self, user_id: str, id_: str) -> Receipt:
         """Erase a hidden memory for good, before its day is over.
 
@@ -165,6 +195,72 @@ class HiddenCalls(FacadePart):
             LegalHoldError: If part of it is under a legal hold: it stays hidden.
         """
         return await erase(self.store, user_id, id_)
+
+
+def _taken_back(
+    user_id: str, items: Sequence[Item], aside: Sequence[Item]
+) -> tuple[UndoneWrite, list[Fact], list[Change]]:
+    """Return what was drawn from the user's last words, the facts that change without them, and further writes."""
+    messages = {item.key: item for item in (*items, *aside) if MESSAGE.matches(item.value)}
+    said_at = {id_: datetime.fromisoformat(str(item.value["created_at"])) for id_, item in messages.items()}
+    facts = {item.key: Fact.from_value(item.value) for item in items if FACT.matches(item.value)}
+    waiting = [item for item in items if PENDING.matches(item.value)]
+    profile = next((Profile.from_value(item.value) for item in items if PROFILE.matches(item.value)), None)
+    last = _last_read(facts.values(), said_at, [*waiting, *messages.values()], profile)
+    if last is None:
+        raise NotThere("memory has nothing that the user said: there is nothing to undo")
+    left = {item.key for item in aside} | {last}
+    theirs = {id_ for id_, fact in facts.items() if last in map(forks.part_of, fact.source_ids)}
+    undone, changed, changes = UndoneWrite(), list[Fact](), list[Change]()
+    for after in forks.believed(facts, left, said_at, now()):
+        before = facts[after.id]
+        if not (after.id in theirs or last in before.ended_by or before.superseded_by in theirs):
+            continue
+        # it comes back by nothing but being said again
+        suspended = (one for one in after.suspended if one.superseded_by not in theirs and last not in one.ended_by)
+        without = tuple(one for one in after.withdrawn if forks.part_of(one) != last)
+        after = after.model_copy(update={"withdrawn": without, "suspended": tuple(suspended)})
+        changed.append(after)
+        if after.id in theirs and not (after.source_ids or without):
+            changes.append(PutOp(FACT.namespace(user_id), after.id, None))
+        if before.current and not after.current:
+            undone.texts.append(before.text)
+        elif after.current and not before.current:
+            undone.restored.append(after.text)
+    unread = [item for item in waiting if last in item.value["source_ids"]]
+    changes += [PutOp(item.namespace, item.key, None) for item in unread]
+    undone.texts.extend(str(item.value["text"]) for item in unread if not undone.texts)
+    if last in messages and messages[last].value.get("standing"):
+        item = messages[last]
+        value = {name: part for name, part in item.value.items() if name != "standing"}
+        changes.append(PutOp(item.namespace, item.key, value, index=kind_of(value).index(value)))
+        undone.texts.append(str(value["text"]))
+    if profile is not None:
+        fields, gone = split_fields(profile.fields, lambda _field, _value, source: forks.part_of(source) == last)
+        undone.texts.extend(f"{name}: {field.value}" for name, field in gone.items())
+        if gone:
+            place = PROFILE.namespace(user_id), profile.id
+            kept = with_text(profile.model_copy(update={"fields": fields})) if fields else None
+            changes.append(put(user_id, kept) if kept else PutOp(*place, None))
+    return undone, changed, changes
+
+
+def _last_read(
+    facts: Iterable[Fact], said_at: Mapping[str, datetime], records: Iterable[Item], profile: Profile | None
+) -> str | None:
+    """Return the last message or correction from which something was drawn, or is to be; None for none."""
+    drawn: dict[str, datetime] = {}
+    for fact in facts:
+        for source in (*fact.source_ids, *fact.ended_by):
+            part, latest = forks.part_of(source), source in fact.source_ids[-1:]
+            drawn[part] = said_at.get(part, fact.said_at if latest else fact.created_at)
+    for item in records:
+        own = item.value.get("source_ids", ()) if PENDING.matches(item.value) else [item.key]
+        if PENDING.matches(item.value) or item.value.get("standing"):
+            drawn |= {id_: said_at[id_] for id_ in own if id_ in said_at}
+    for field in profile.fields.values() if profile else ():
+        drawn |= {id_: said_at.get(id_, field.updated_at) for id_ in map(forks.part_of, field.source_ids)}
+    return max(drawn, key=drawn.__getitem__, default=None)
 
 
 async def hidden_without(

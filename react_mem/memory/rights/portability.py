@@ -29,6 +29,7 @@ from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attac
 from react_mem.memory.store.audit_log import ALL, AuditAction, note_action
 from react_mem.memory.store.capabilities import in_pages
 from react_mem.memory.store.room import make_room, stored_of
+from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, put_work
 
@@ -262,9 +263,13 @@ def _read(number: int, line: str) -> _Line | Attachment:
     place, data = value["in"], value["record"]
     if place != _ATTACHMENTS:
         try:
-            return checked(place, data), data
+            record = checked(place, data)
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None
+        if storable(record.id) != record.id:
+            # replaced, it could be another record's
+            raise ValueError(f"line {number}: the record's id holds NUL or half a character; give it another")
+        return record, data
     try:
         attachment = Attachment.of(str(data["data"])[:_MAX_DATA])
     except (KeyError, ValueError):

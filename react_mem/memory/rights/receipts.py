@@ -37,6 +37,7 @@ from react_mem.memory.store.vectors import waiting_for_questions
 
 _ASKED = 3  # wordings that every search arm is asked for: each costs an embedding
 _FOUND = 50  # hits of an arm for each check, many times those of a prompt
+_NAMED = 10  # damaged rows that are named
 _PATIENCE = 5.0  # seconds for all checks, since the user waits for the answer
 _LONG_PATIENCE = 60.0  # seconds where no turn waits, enough for an embedder that is still loading
 Says = Callable[[Item], bool]  # test whether a record still says the forgotten text
@@ -108,6 +109,9 @@ async def _scopes(store: BaseStore, user_id: str, hit: Says, gone: Collection[st
 
     for one in await asyncio.to_thread(looked_at):
         yield one
+    if refused := capabilities(store).refused_rows(user_id):
+        named = f"they do not open or are not ours: {', '.join(refused[:_NAMED])}"
+        yield Check(name=f"{len(refused)} damaged rows", problem=named)
 
 
 async def _arms(store: BaseStore, user_id: str, hit: Says, asked: Sequence[str]) -> AsyncIterator[Check]:

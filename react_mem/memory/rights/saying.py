@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from react_mem.memory.language import UNSPACED
+from react_mem.memory.language import UNSPACED, length, other_language
 from react_mem.memory.language.clauses import cut
-from react_mem.memory.language.comparison import content_words, missing, numbers, words
+from react_mem.memory.language.comparison import Vocabulary, content_words, missing, numbers, word_spans, words
 from react_mem.memory.language.folding import fold
+from react_mem.memory.language.hedging import JOINING
 from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.language.statements import asks_to_forget, sentences, speaks_of_self
 from react_mem.memory.language.terms import content_terms
@@ -23,7 +24,7 @@ from react_mem.memory.merging.blocks import caption_of
 _HALF = 0.5
 _LEFT = 2  # content words that the rest of a sentence needs at least: fewer say nothing
 _START = 4  # letters shared by all forms of a word (`memory.language.comparison`)
-_WORDS = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
+_DENSE = re.compile(f"[{UNSPACED}]")
 _JOINTS = " ,;:，；：、–—-"
 _EDGE = ' .,;:!?…。，；：、！？–—-"“”'
 
@@ -126,6 +127,8 @@ class Sayings:
 
         >>> Sayings(("I live in Hue",)).rest("I live in Hue, I have a red car, and I like tea.")
         'I have a red car, and I like tea.'
+        >>> Sayings(("I live in Hue",)).rest("I live in Hue and like iced coffee.")
+        'I … like iced coffee.'
         """
         if asks_to_forget(sentence):
             return ""
@@ -133,15 +136,16 @@ class Sayings:
         if not any(map(self.tell, clauses)):
             # it is said by the whole of it
             return ""
-        pieces = [self._without_run(clause) if self.tell(clause) else clause for clause in clauses]
+        halves = [self._divided(clause)[0] if self.tell(clause) else "" for clause in clauses]
+        pieces = [half if self.tell(clause) else clause for half, clause in zip(halves, clauses, strict=True)]
         left = " ".join(filter(None, pieces))
         if left == sentence:
             return ""
         left = left.strip(_JOINTS)
-        if not left or self.tell(left) or len(content_terms(left)) < _LEFT:
+        if not left or self.tell(left) or len(content_terms(left)) < (1 if any(halves) else _LEFT):
             return ""
         # where it shows that the user speaks of themselves, what is left has to: "she never calls" is nobody's
-        if speaks_of_self(sentence) and not speaks_of_self(left):
+        if speaks_of_self(sentence) and not (speaks_of_self(left) or other_language(sentence)):
             return ""
         return left
 
@@ -153,33 +157,59 @@ class Sayings:
         """
         for clause in cut(text):
             if self.tell(clause.text):
-                if not self._without_run(clause.text):
-                    return clause.text
-                spans, run = self._run_in(clause.text)
-                # with the punctuation behind its last word
-                end = len(clause.text) if run.stop == len(spans) else spans[run.stop - 1][1]
-                return clause.text[spans[run.start][0] : end]
+                return self._divided(clause.text)[1] or clause.text
         return text
 
-    def _without_run(self, clause: str) -> str:
-        """Return a clause without the fact's words, where a function word joins them to the rest; else empty."""
-        spans, run = self._run_in(clause)
-        if run and run.start > 1 and run.stop == len(spans) and _joins(clause, spans[run.start - 1]):
-            return clause[: spans[run.start - 1][0]].rstrip()
-        if run and run.start == 0 and run.stop < len(spans) - 1 and _joins(clause, spans[run.stop]):
-            return clause[spans[run.stop + 1][0] :]
-        return ""
+    def _divided(self, clause: str) -> tuple[str, str]:
+        """Return the rest of a clause and its part that states the fact; both empty for a clause that cannot be cut.
 
-    def _run_in(self, clause: str) -> tuple[list[tuple[int, int]], range]:
-        """Return the spans of a clause's words, and the range of the fact's words among them."""
-        spans = [match.span() for match in _WORDS.finditer(clause)]
-        folded = [fold(clause[begin:end]) for begin, end in spans]
+        The part is the longest run of words of the fact. A joining word ("and", "y") stands between it and other words;
+        without spaces between words it need not, if the run has all words of the fact.
+        """
+        spans = list(word_spans(clause))
         for target in self._targets:
-            run = target.run.split()
-            for at in range(len(folded) - len(run) + 1):
-                if run and folded[at : at + len(run)] == run:
-                    return spans, range(at, at + len(run))
-        return spans, range(0)
+            own = Vocabulary(target.content)
+            marks = [_mark(clause[begin:end], own) for begin, end in spans]
+            runs: list[list[int]] = [[]]
+            for at, mark in enumerate(marks):
+                if mark == "other":
+                    runs.append([])
+                elif mark == "own":
+                    runs[-1].append(at)
+            run = max(runs, key=len)
+            others = [at for at, mark in enumerate(marks) if mark == "other"]
+            if not run or not others:
+                continue
+            dense = bool(_DENSE.search(clause)) and len(run) == marks.count("own")
+            before = max((at for at in others if at < run[0]), default=-1)
+            after = min((at for at in others if at > run[-1]), default=len(marks))
+            joins = [at for at in range(before + 1, after) if marks[at] == "joining"]
+            begins = next((at for at in joins if at < run[0]), run[0] if dense else None)
+            ends = next((at for at in reversed(joins) if at > run[-1]), run[-1] if dense else None)
+            if (before >= 0 and begins is None) or (after < len(marks) and ends is None):
+                continue
+            start = 0 if before < 0 or begins is None else spans[begins][0]
+            stop = len(clause) if after == len(marks) or ends is None else spans[ends][1]
+            head = clause[:start] if start else _subject(clause[: spans[run[0]][0]])
+            gap = "…" if dense else " … "
+            rest = gap.join(part for one in (head, clause[stop:]) if length(part := one.strip(_JOINTS)) >= 1 + dense)
+            begin = spans[begins][1] if start and begins in joins else start
+            part = clause[begin : len(clause) if after == len(marks) else spans[run[-1]][1]].strip(_JOINTS)
+            return rest, part
+        return "", ""
+
+
+def _mark(word: str, own: Vocabulary) -> str:
+    """Return what a word of a clause is: joining, own to the fact, other, or nothing to go by."""
+    if word.casefold() in JOINING:
+        return "joining"
+    if not content_words(word) or speaks_of_self(word):
+        return ""
+    return "own" if word in own else "other"
+
+
+def _subject(words: str) -> str:
+    return words if speaks_of_self(words) else ""
 
 
 def says(sentence: str, what: str) -> bool:
@@ -274,8 +304,3 @@ def _ended(rest: str, sentence: str) -> str:
     """Return the rest of a sentence with the final mark of the whole."""
     end = sentence.rstrip()[-1:]
     return f"{rest}{end}" if rest and end in ".!。！…" and not rest.endswith(end) else rest
-
-
-def _joins(piece: str, span: tuple[int, int]) -> bool:
-    word = piece[span[0] : span[1]]
-    return not content_words(word) and not speaks_of_self(word)

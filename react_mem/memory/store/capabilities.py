@@ -74,6 +74,10 @@ class StoreCapabilities:
         """Delete everything of the guard's owner, with `ops` the deletes, and return true if the guard holds."""
         return await self.abatch_if(ops, guard)
 
+    def refused_rows(self, user_id: str) -> list[str]:
+        """Return the stored keys of an owner's rows that were left out of what was read, since they do not open."""
+        return []
+
     async def apage(self, namespace: Namespace, behind: tuple[str, str], limit: int) -> OwnedPage | None:
         """Return the next items of an owner's namespace and those below it, in an order that no write changes.
 

@@ -143,6 +143,12 @@ _KEPT = 10_000
 """Owners with cached keys, some 2 kB each."""
 
 _CHECK = ":check"
+_ALL_SEALED = 0
+"""Version of the check key once no row is in plain. The wrapped key is bound to it, so that nobody forges another."""
+
+SEALED = ":sealed"
+"""Field of a sealed value. The colon keeps it apart from a field `sealed` of an application."""
+
 _SECRET_BYTES = 2 * KEY_BYTES
 
 _READ: LiteralString = """
@@ -154,6 +160,8 @@ _MAKE = """
     ON CONFLICT (owner) WHERE state = 'live' DO NOTHING
 """
 _ANY = "SELECT owner, version, wrapped, wrapped_by FROM memory_keys ORDER BY owner <> %s LIMIT 1"
+_HAS_PLAIN: LiteralString = "SELECT FROM store WHERE NOT jsonb_exists(value, %s) LIMIT 1"
+_CONVERT = "UPDATE memory_keys SET version = %s, wrapped = %s, wrapped_by = %s WHERE owner = %s"
 _SEALED_UNDER = "SELECT wrapped_by FROM memory_keys WHERE owner <> %s LIMIT 1"
 _NEED = "SELECT memory_need_key(%s, %s)"
 
@@ -161,8 +169,11 @@ _NEED = "SELECT memory_need_key(%s, %s)"
 class KeyRing:
     """The data keys of a database.
 
-    The database's own keys (see `derive`) have owners with a colon, which no owner's label contains.
+    The database's own keys (see `derive`) have owners with a colon, which no owner's label contains. `refuses_plain`
+    is true once everything is sealed: a plain row that comes later is not ours.
     """
+
+    refuses_plain = False
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], master: MasterKey) -> None:
         self._pool = pool
@@ -176,11 +187,14 @@ class KeyRing:
         async with lock_of(("memory_keys",), owner):
             found = await self.find([owner])
             while owner not in found:  # again if the user is forgotten in between
-                made = await self.wrapped(owner, DataKey(secrets.randbits(32), os.urandom(_SECRET_BYTES)))
-                async with self._pool.connection() as conn:
-                    await conn.execute(_MAKE, made)
+                await self._make(owner, 1 + secrets.randbelow(2**32 - 1))
                 found = await self.find([owner])
             return found[owner]
+
+    async def _make(self, owner: str, version: int) -> None:
+        made = await self.wrapped(owner, DataKey(version, os.urandom(_SECRET_BYTES)))
+        async with self._pool.connection() as conn:
+            await conn.execute(_MAKE, made)
 
     async def find(self, owners: Collection[str], conn: AsyncConnection[DictRow] | None = None) -> dict[str, OwnerKey]:
         """Return the existing keys of owners, read with a connection of the pool if none is given.
@@ -222,7 +236,24 @@ class KeyRing:
             row = await (await conn.execute(_ANY, (_CHECK,))).fetchone()
         if row is not None:
             await _unwrapped(row, self.master)
-        await self.of(_CHECK)
+        # where there are keys without the check key, somebody has deleted it
+        if row["owner"] != _CHECK if row is not None else not await self._has_plain():
+            await self._make(_CHECK, _ALL_SEALED)
+        self.refuses_plain = (await self.of(_CHECK)).version == _ALL_SEALED
+
+    async def refuse_plain(self) -> None:
+        """Refuse plain rows from now on, in every process that starts; nothing is done while there are some."""
+        if self.refuses_plain or await self._has_plain():
+            return
+        key = DataKey(_ALL_SEALED, os.urandom(_SECRET_BYTES))
+        async with self._pool.connection() as conn:
+            await conn.execute(_CONVERT, (*(await self.wrapped(_CHECK, key))[1:], _CHECK))
+        self.forget(_CHECK)
+        self.refuses_plain = True
+
+    async def _has_plain(self) -> bool:
+        async with self._pool.connection() as conn:
+            return await (await conn.execute(_HAS_PLAIN, (SEALED,))).fetchone() is not None
 
 
 async def _unwrapped(row: DictRow, master: MasterKey) -> DataKey:

@@ -9,6 +9,7 @@ from typing import Any, LiteralString
 
 from psycopg.rows import DictRow
 
+from react_mem.errors import SealError
 from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_of, owner_of_path
 from react_mem.memory.store.capabilities import OwnedPage, StoreCapabilities
 from react_mem.memory.store.key_ring import OwnerKey
@@ -90,13 +91,18 @@ class OwnerReads(StoreCapabilities):
     codec: RowCodec
     _omit_expired: bool
 
+    def refused_rows(self, user_id: str) -> list[str]:
+        """Return the stored keys of an owner's rows that were left out of what was read, since they do not open."""
+        return self.codec.refused(owner_of(owner_namespace(user_id)))
+
     async def apage(self, namespace: Namespace, behind: tuple[str, str], limit: int) -> OwnedPage:
         """Return the next items of a namespace and those below it."""
         path = ".".join(namespace)
         owner = owner_of_path(path)
         asked = (owner, path, f"{path}.", *behind, self._omit_expired, limit)
         rows = await self._opened(owner, _PAGE, lambda key: asked)
-        return OwnedPage([row["item"] for row in rows], (rows[-1]["prefix"], rows[-1]["key"]) if rows else behind)
+        found = [row["item"] for row in rows if "item" in row]
+        return OwnedPage(found, (rows[-1]["prefix"], rows[-1]["key"]) if rows else behind)
 
     async def ameasure(self, user_id: str) -> Stored:
         scopes = [".".join((*owner_namespace(user_id), scope)) for scope in SCOPES]
@@ -168,7 +174,11 @@ class OwnerReads(StoreCapabilities):
             stored = list(ids) if key is None else [*ids, *map(key.keyed, ids)]
             # as text, which is parsed beside the event loop
             [row] = await self._rows(owner, _LINKED if key is None else _SEALED, (owner, list(spaces), stored, _MOST))
-            return await asyncio.to_thread(_parsed, row["found"], spaces, key)
+            try:
+                return await asyncio.to_thread(_parsed, row["found"], spaces, key, False)
+            except SealError:
+                await self.codec.need_latest(keys, [owner])
+                return await asyncio.to_thread(_parsed, row["found"], spaces, key, True)
 
         return await self.codec.with_keys([owner], read)
 
@@ -194,19 +204,24 @@ class OwnerReads(StoreCapabilities):
 
 
 def _parsed(
-    found: str | None, spaces: Mapping[str, Namespace], key: OwnerKey | None
+    found: str | None, spaces: Mapping[str, Namespace], key: OwnerKey | None, sure: bool
 ) -> list[tuple[Namespace, dict[str, Any]]]:
     rows: list[Any] = json.loads(found or "[]")
     if key is not None:
-        rows = [_opened(row, key) for row in rows]
+        rows = [opened for row in rows if (opened := _opened(row, key, sure)) is not None]
     # in one order, however they were found
     rows.sort(key=lambda row: (row[0], str(row[1])))
     return [(spaces[prefix], dict(zip(_ROW, values, strict=True))) for prefix, *values in rows]
 
 
-def _opened(row: list[Any], key: OwnerKey) -> list[Any]:
+def _opened(row: list[Any], key: OwnerKey, sure: bool) -> list[Any] | None:
     *fields, stored, sealed = row
     if sealed is None:
         return fields
-    _, value = opened_value(key, row[0], stored, {SEALED: sealed})
+    try:
+        _, value = opened_value(key, row[0], stored, {SEALED: sealed})
+    except SealError as error:
+        if error.version is not None and not sure:
+            raise
+        return None
     return [row[0], *(value.get(name) for name in _ROW)]

@@ -287,7 +287,7 @@ class MemoryStore(OwnerReads, AsyncPostgresStore):
         if erased:
             note_writes(self, ops)
             self.owners.forget(owner_of(guard.namespace))
-            self.codec.forget([owner_of(guard.namespace)])
+            self.codec.erased(owner_of(guard.namespace))
             self.vectors.forget_recent()
             self.embedding.recent.clear()
         return erased

@@ -177,7 +177,7 @@ class Reader:
 
     async def _opened(self, conn: Connection, rows: list[DictRow]) -> list[DictRow]:
         await self.codec.open_items(rows, self.keys, conn)
-        return rows
+        return [row for row in rows if "item" in row]
 
     async def _send_gets(self, conn: Connection, gets: Sequence[tuple[int, GetOp]]) -> AsyncCursor[DictRow]:
         prefixes = [".".join(op.namespace) for _, op in gets]

@@ -8,15 +8,18 @@ notices.
 from __future__ import annotations
 
 import asyncio
+import logging
 from base64 import b64decode
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import Any, LiteralString, NamedTuple
 
 from psycopg.rows import DictRow
 
+from react_mem.errors import SealError
 from react_mem.memory.store.key_ring import KeyRing, OwnerKey, need_keys, sealed_version
 from react_mem.memory.store.owner_index import facts_of_text
 from react_mem.memory.store.row_security import Connection, Pool
@@ -31,6 +34,8 @@ from react_mem.memory.store.sealed_entries import (
 from react_mem.memory.store.stored_text import to_json
 from react_mem.memory.store.transactions import until_no_deadlock
 from react_mem.memory.store.writes import IndexRow, columns, revise
+
+log = logging.getLogger(__name__)
 
 _ITEMS = 100
 """Items in one transaction."""
@@ -103,11 +108,14 @@ _IS_OLD = "SELECT FROM memory_keys WHERE owner = %s AND state = 'live' AND creat
 
 
 class Resealed(NamedTuple):
-    """Numbers of sealed items: formerly plain ones, and ones of a former data key; and of owners with a new key."""
+    """Numbers of sealed items: formerly plain ones, and ones of a former data key; of owners with a new key; and of
+    rows that are left as they are, since they do not open, or are in plain where everything was sealed before.
+    """
 
     from_plain: int = 0
     anew: int = 0
     owners: int = 0
+    refused: int = 0
 
 
 _Item = tuple[str, str, str, str]
@@ -140,17 +148,18 @@ async def reseal(
     """
     async with pool.connection() as conn:
         row = await (await conn.execute(_LEFT, (SEALED, older_than))).fetchone()
-    plain, anew, owners, total = 0, 0, 0, row["items"] if row is not None else 0
+    plain, anew, owners, refused, total = 0, 0, 0, 0, row["items"] if row is not None else 0
     report(0, total)
     async for owner in owners_of(pool):
         if older_than is not None and await _found(pool, _IS_OLD, owner, older_than):
             await renew(pool, ring, owner)
             owners += 1
-        async for moved, again in _reseal_owner(pool, ring, owner):
-            plain, anew = plain + moved, anew + again
+        async for moved, again, left in _reseal_owner(pool, ring, owner):
+            plain, anew, refused = plain + moved, anew + again, refused + left
             # some may have been written since they were counted
             report(plain + anew, max(total, plain + anew))
-    return Resealed(plain, anew, owners)
+    await ring.refuse_plain()
+    return Resealed(plain, anew, owners, refused)
 
 
 async def renew(pool: Pool, ring: KeyRing, owner: str) -> None:
@@ -165,12 +174,14 @@ async def renew(pool: Pool, ring: KeyRing, owner: str) -> None:
     ring.forget(owner)
 
 
-async def _reseal_owner(pool: Pool, ring: KeyRing, owner: str) -> AsyncIterator[tuple[int, int]]:
+async def _reseal_owner(pool: Pool, ring: KeyRing, owner: str) -> AsyncIterator[tuple[int, int, int]]:
     ring.forget(owner)
     key = await ring.of(owner)
     place: tuple[str, str] | None = ("", "")
     while place is not None:
-        sealed, place = await until_no_deadlock(pool, partial(_reseal_batch, key=key, after=place))
+        sealed, place = await until_no_deadlock(
+            pool, partial(_reseal_batch, key=key, after=place, takes_plain=not ring.refuses_plain)
+        )
         yield sealed
     if former := key.versions[1:]:
         # all writers must use the current key since it exists: nothing is sealed with the former ones any more
@@ -182,11 +193,11 @@ async def _reseal_owner(pool: Pool, ring: KeyRing, owner: str) -> AsyncIterator[
 
 
 async def _reseal_batch(
-    conn: Connection, key: OwnerKey, after: tuple[str, str]
-) -> tuple[tuple[int, int], tuple[str, str] | None]:
+    conn: Connection, key: OwnerKey, after: tuple[str, str], *, takes_plain: bool
+) -> tuple[tuple[int, int, int], tuple[str, str] | None]:
     """Seal the next items in one transaction, and return their numbers and the place of the last if others follow.
 
-    The numbers are of formerly plain ones, and of ones that were sealed with a former key.
+    The numbers are of formerly plain ones, of ones that were sealed with a former key, and of refused ones.
     """
     owner = key.owner
     async with conn.transaction():
@@ -195,11 +206,14 @@ async def _reseal_batch(
         rows = await (await conn.execute(_NEXT, (owner, *after, _ITEMS))).fetchall()
         following = (rows[-1]["prefix"], rows[-1]["key"]) if len(rows) == _ITEMS else None
         rows = [row for row in rows if not _is_current(key, row["value"])]
+        refused = [row for row in rows if not (takes_plain or is_sealed(row["value"]))]
+        rows = [row for row in rows if row not in refused]
         if not rows:
-            return (0, 0), following
+            return (0, 0, len(refused)), following
         places = columns([(row["prefix"], row["key"]) for row in rows], 2)
         texts = await (await conn.execute(_TEXTS, (*places, owner))).fetchall()
         items, new_texts = await asyncio.to_thread(_sealed_batch, key, rows, texts)
+        left = len(refused) + len(rows) - len(items)
         if moved := [item for item in items if item[1] != item[2]]:
             prefixes, keys, stored, _ = columns(moved, 4)
             await conn.execute(_DROP_OLDER, (prefixes, stored, owner))
@@ -207,11 +221,13 @@ async def _reseal_batch(
         await conn.execute(_MOVE_TEXTS, (*columns(new_texts, 6), owner))
         if moved:
             await conn.execute(_DROP, (prefixes, keys, owner))
-    return (len(moved), len(items) - len(moved)), following
+    return (len(moved), len(items) - len(moved), left), following
 
 
 def _is_current(key: OwnerKey, value: Any) -> bool:
-    return is_sealed(value) and sealed_version(b64decode(value[SEALED][:8])) == key.version
+    with suppress(ValueError):  # of what is no base64
+        return is_sealed(value) and sealed_version(b64decode(value[SEALED][:8])) == key.version
+    return False
 
 
 def _sealed_batch(key: OwnerKey, rows: Sequence[DictRow], texts: Iterable[DictRow]) -> tuple[list[_Item], list[_Text]]:
@@ -224,8 +240,12 @@ def _sealed_batch(key: OwnerKey, rows: Sequence[DictRow], texts: Iterable[DictRo
         prefix, item, value = row["prefix"], row["key"], row["value"]
         its_texts = of_item[prefix, item]
         if is_sealed(value):
-            stored, (own, opened) = item, opened_value(key, prefix, item, value)
-            new = [resealed_row(key, text) for text in its_texts]
+            try:
+                stored, (own, opened) = item, opened_value(key, prefix, item, value)
+                new = [resealed_row(key, text) for text in its_texts]
+            except SealError as error:
+                log.error("a row of the store is not sealed anew: %s Its key is %r", error, item)
+                continue
         else:
             stored, own, opened = key.keyed(item), item, value
             names = [text.field_name for text in its_texts]

@@ -15,7 +15,7 @@ import json
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as time_of_quotas
 from typing import Any
@@ -37,7 +37,7 @@ from react_mem.memory.model.views import MemoryUsage, QueueHealth
 from react_mem.memory.store.attachments import sizes
 from react_mem.memory.store.capabilities import WHOLE, capabilities
 from react_mem.memory.store.migrations import table_exists
-from react_mem.memory.store.process_state import kept_with
+from react_mem.memory.store.process_state import kept_with, lock_of
 from react_mem.memory.store.row_security import Connection
 from react_mem.memory.store.transactions import transact_on
 
@@ -65,7 +65,8 @@ class Stored:
 class Count:
     """Cached usage of an owner: a count at a time of the monotonic clock, and the amount stored by this process since.
 
-    `refused` is true if a write has been refused since the last accepted one.
+    `refused` is true if a write has been refused since the last accepted one. `writing` has the amounts of the tasks
+    that may not have written yet: the database does not count these.
     """
 
     at: float
@@ -73,6 +74,15 @@ class Count:
     memories: int = 0
     bytes: int = 0
     refused: bool = False
+    writing: dict[asyncio.Task[Any], tuple[int, int]] = field(default_factory=dict)
+
+    async def again(self, store: BaseStore, user_id: str) -> Count:
+        """Return a count of now, with the amounts that other tasks are writing."""
+        own = asyncio.current_task()
+        writing = {task: more for task, more in self.writing.items() if task is not own and not task.done()}
+        memories, size = (sum(part) for part in zip(*writing.values(), strict=True)) if writing else (0, 0)
+        at, stored = time.monotonic(), await stored_of(store, user_id)
+        return Count(at, stored, memories, size, self.refused, writing)
 
     @property
     def is_old(self) -> bool:
@@ -108,20 +118,26 @@ async def make_room(
     if (quotas.memories is None and quotas.bytes is None) or not records:
         return
     counts, size = kept_with(store, Counts), _size(records) + _size(attached)
-    count = counts.pop(user_id, None)
-    refused = count is not None and count.refused
-    adds = count is not None and count.memories > 0
-    if count is None or count.is_old or (adds and count.over(quotas, len(records), size)):
-        count = Count(time.monotonic(), await stored_of(store, user_id))
-    counts[user_id] = count
-    full = count.over(quotas, len(records), size)
-    count.refused = full is not None
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a coroutine runs in one
+    # one after the other: all who count at once would each find the last place free
+    async with lock_of(("memory_room",), user_id):
+        count = counts.get(user_id)
+        adds = count is not None and count.memories > 0
+        if count is None or count.is_old or (adds and count.over(quotas, len(records), size)):
+            count = await (count or Count(0.0, Stored(0, 0))).again(store, user_id)
+        counts[user_id] = count
+        full = count.over(quotas, len(records), size)
+        refused, count.refused = count.refused, full is not None
+        if full is None:
+            count.memories += len(records)
+            count.bytes += size
+            before = count.writing.get(task, (0, 0))
+            count.writing[task] = (before[0] + len(records), before[1] + size)
     if full is not None:
         if not refused:
             log.warning("what a user says is not remembered any more: %s", full)
         raise full
-    count.memories += len(records)
-    count.bytes += size
 
 
 def forget_count(store: BaseStore, user_id: str) -> None:

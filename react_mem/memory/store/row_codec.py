@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, LiteralString, NamedTuple, TypeVar
 
@@ -17,6 +18,7 @@ from psycopg import errors
 from psycopg.rows import DictRow
 
 from react_mem.errors import SealError, StorageError
+from react_mem.memory import telemetry
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store.key_ring import STALE_KEY, KeyRing, OwnerKey
@@ -113,14 +115,24 @@ _ATTEMPTS = 3
 
 _BYTES_A_ROW = 1_500
 
+_MOST_REFUSED = 10_000
+"""Refused rows that are remembered, to be named."""
+
+log = logging.getLogger(__name__)
+
 _LIVE: LiteralString = "SELECT owner, version FROM memory_keys WHERE owner = ANY(%s::text[]) AND state = 'live'"
 
 
 class RowCodec:
-    """Codec of rows: sealed with the keys of their owners, or plain without a ring of keys."""
+    """Codec of rows: sealed with the keys of their owners, or plain without a ring of keys.
+
+    A row that does not open, or is in plain where everything is sealed, is refused: it is left out of what is read,
+    named once in the log, and named by receipts until its owner is erased.
+    """
 
     def __init__(self, ring: KeyRing | None = None) -> None:
         self._ring = ring
+        self._refused: dict[tuple[str, str], Any] = {}
 
     @property
     def seals(self) -> bool:
@@ -135,6 +147,16 @@ class RowCodec:
         """Drop the cached keys of owners, after a change."""
         if self._ring is not None:
             self._ring.forget(*owners)
+
+    def erased(self, owner: str) -> None:
+        """Drop what is cached of an owner who is erased."""
+        self.forget([owner])
+        for place in [place for place in self._refused if owner_of_path(place[0]) == owner]:
+            del self._refused[place]
+
+    def refused(self, owner: str) -> list[str]:
+        """Return the stored keys of an owner's refused rows, as far as they were read."""
+        return sorted(key for prefix, key in self._refused if owner_of_path(prefix) == owner)
 
     async def with_keys(self, owners: Collection[str], use: Callable[[Keys], Awaitable[Result]]) -> Result:
         """Return the result of `use`, called again with fresh keys if one has changed."""
@@ -195,7 +217,10 @@ class RowCodec:
             return [(prefix, item, value)]
         key = await self._ring.of(owner_of_path(prefix))
         if value is None:
-            return [(prefix, key.keyed(item), None)]
+            stored = key.keyed(item)
+            # what does not open holds nothing, and must not block whoever writes it anew
+            refused = [(prefix, one, self._refused.get((prefix, one))) for one in (stored, item)]
+            return [*(held for held in refused if held[2] is not None), (prefix, stored, None)]
         stored, clean = key.keyed(item), storable(value)
         sealed = [sealed_value(key, prefix, item, clean, version=version) for version in key.versions]
         return [*((prefix, stored, one) for one in sealed), (prefix, item, value)]
@@ -216,54 +241,116 @@ class RowCodec:
         )
 
     async def open_items(self, rows: Sequence[DictRow], keys: Keys, conn: Connection | None = None) -> None:
-        """Add to rows of `store`, their values as text, the `item` of each; raise SealError if one does not open.
+        """Add to rows of `store`, their values as text, the `item` of each that is not refused.
 
-        With a connection, missing keys are read: a search across owners only learns the owners from its rows.
+        With a connection, missing keys are read: a search across owners only learns the owners from its rows. A
+        SealError says that an owner has another key by now.
         """
         if conn is not None and (others := {owner_of_path(row["prefix"]) for row in rows} - keys.keys()):
             keys = {**keys, **await self.keys(others, conn)}
-        if sum(len(row["value"]) for row in rows) <= _INLINE:
-            self._open(rows, keys)
-            return
+        size = sum(len(row["value"]) for row in rows)
 
-        def open_in_parts() -> None:
+        async def open_all(*, sure: bool) -> None:
+            if size <= _INLINE:
+                self._open(rows, keys, sure)
+                return
             for start in range(0, len(rows), _ROWS_AT_ONCE):
-                self._open(rows[start : start + _ROWS_AT_ONCE], keys)
+                await asyncio.to_thread(self._open, rows[start : start + _ROWS_AT_ONCE], keys, sure)
 
-        await asyncio.to_thread(open_in_parts)
+        try:
+            await open_all(sure=False)
+        except SealError:
+            await self.need_latest(keys, {owner_of_path(row["prefix"]) for row in rows}, conn)
+            await open_all(sure=True)
+
+    async def need_latest(self, keys: Keys, owners: Collection[str], conn: Connection | None = None) -> None:
+        """Raise the SealError after which a caller reads again, unless these are the latest keys of the owners."""
+        self.forget(owners)
+        latest = await self.keys(owners, conn)
+        if any(_versions(keys, owner) != _versions(latest, owner) for owner in owners):
+            raise SealError("A memory was sealed with a key that is not known here yet.", version=0)
 
     async def open_index(
         self, owner: str, rows: Sequence[DictRow], keys: Keys, known: Mapping[str, IndexedTexts]
     ) -> None:
         """Open an owner's index rows in place: see `sealed_entries.opened_rows`."""
         key = keys.get(owner)
+        if self._refuses_plain:
+            _leave_out(row for row in rows if not row.get("is_sealed"))
         if key is None:
             if any(row.get("is_sealed") for row in rows):
-                # made by another process since this one looked
-                raise SealError("Texts were sealed with a key that is not known here yet.", version=0)
+                # made by another process since this one looked, or lost
+                await self.need_latest(keys, [owner])
+                _leave_out(rows)
             return
         size = sum(len(row.get("sealed") or b"") + len(row.get("sealed_vectors") or b"") for row in rows)
-        if size > _INLINE or any(row["present"] for row in rows):
-            await asyncio.to_thread(opened_rows, key, rows, known)
-        else:
-            opened_rows(key, rows, known)
+        large = size > _INLINE or any(row["present"] for row in rows)
 
-    def _open(self, rows: Sequence[DictRow], keys: Keys) -> None:
+        async def open_all(*, sure: bool) -> None:
+            if large:
+                await asyncio.to_thread(opened_rows, key, rows, known, sure=sure)
+            else:
+                opened_rows(key, rows, known, sure=sure)
+
+        try:
+            await open_all(sure=False)
+        except SealError:
+            await self.need_latest(keys, [owner])
+            await open_all(sure=True)
+
+    @property
+    def _refuses_plain(self) -> bool:
+        return self._ring is not None and self._ring.refuses_plain
+
+    def _open(self, rows: Sequence[DictRow], keys: Keys, sure: bool) -> None:
+        """Open rows; a SealError says that a key is unknown, unless it is `sure` that nobody has it."""
         # parsed as one text, which is faster than one by one
         values: list[Any] = json.loads(f"[{','.join([row['value'] for row in rows])}]")
         sealed: list[DictRow] = []
         opened: list[bytes] = []
         for row, value in zip(rows, values, strict=True):
+            place = row["prefix"], row["key"]
             if not self.seals or not is_sealed(value):
-                row["item"] = item_of(row, row["key"], value)
+                if self._refuses_plain:
+                    self._refuse(place, value, "is in plain, where everything is sealed")
+                else:
+                    row["item"] = item_of(row, row["key"], value)
                 continue
             key = keys.get(owner_of_path(row["prefix"]))
-            if key is None:
-                raise SealError("A memory was sealed with a key that is not known here yet.", version=0)
+            try:
+                if key is None:
+                    raise SealError("A memory was sealed with a key that is not known here yet.", version=0)
+                opened.append(opened_json(key, *place, value[SEALED]))
+            except SealError as error:
+                if error.version is not None and not sure:
+                    raise
+                self._refuse(place, value, "does not open")
+                continue
             sealed.append(row)
-            opened.append(opened_json(key, row["prefix"], row["key"], value[SEALED]))
+            self._refused.pop(place, None)
         for row, (item, value) in zip(sealed, json.loads(b"[%b]" % b",".join(opened)), strict=True):
             row["item"] = item_of(row, item, value)
+
+    def _refuse(self, place: tuple[str, str], value: Any, why: str) -> None:
+        """Remember a row that is left out, and name it in the log, once for each of its values."""
+        if place in self._refused and self._refused[place] == value:
+            return
+        if len(self._refused) >= _MOST_REFUSED:
+            self._refused.clear()
+        self._refused[place] = value
+        telemetry.count("degradations", part="sealed_row")
+        log.error("a row of the store %s and is left out: its key is %r", why, place[1])
+
+
+def _leave_out(rows: Iterable[DictRow]) -> None:
+    """Make rows of the index say nothing of texts."""
+    for row in rows:
+        if not row["present"]:
+            row["prefix"] = None
+
+
+def _versions(keys: Keys, owner: str) -> tuple[int, ...]:
+    return keys[owner].versions if owner in keys else ()
 
 
 def both_keys(keys: Keys, prefix: str, item: str) -> list[str]:

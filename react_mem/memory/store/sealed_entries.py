@@ -7,6 +7,7 @@ was changed, moved, or sealed with an unknown key raises SealError.
 from __future__ import annotations
 
 import json
+import logging
 import struct
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from react_mem.errors import SealError
 from react_mem.memory.index.recall import microseconds
 from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts, TextColumns
 from react_mem.memory.model.namespaces import ROOT, WORK
+from react_mem.memory.store.key_ring import SEALED as SEALED
 from react_mem.memory.store.key_ring import OwnerKey
 from react_mem.memory.store.writes import IndexRow
 
@@ -30,6 +32,8 @@ _EPOCH = 946_684_800_000_000
 _Facts = tuple[float, int, int]
 
 _WORDS, _VECTOR = "words", "vector"
+
+log = logging.getLogger(__name__)
 
 
 def sealed_row(key: OwnerKey, row: IndexRow) -> IndexRow:
@@ -72,16 +76,19 @@ def opened_vector(key: OwnerKey, prefix: str, stored: str, field_name: str, seal
     return struct.pack(">HH", len(halves), 0) + halves.astype(">f4").tobytes()
 
 
-def opened_rows(key: OwnerKey, rows: Sequence[dict[str, Any]], known: Mapping[str, IndexedTexts]) -> None:
-    """Open sealed index rows in place, as `columns`. Blocking: some 10 us a text.
+def opened_rows(
+    key: OwnerKey, rows: Sequence[dict[str, Any]], known: Mapping[str, IndexedTexts], *, sure: bool = False
+) -> None:
+    """Open sealed index rows in place, as `columns`, without the texts that do not open. Blocking: some 10 us a text.
 
-    `rows` are those of `owner_texts.changes_statement`; `known` are the namespaces of the index that they update.
+    A SealError says that a key is unknown, unless it is `sure` that nobody has it. `rows` are those of
+    `owner_texts.changes_statement`; `known` are the namespaces of the index that they update.
     """
     opened: dict[str, set[str]] = {}
     for row in rows:
         if row["prefix"] is not None and not row.get("present"):
             if row.get("is_sealed"):
-                row["columns"] = _columns(key, row)
+                row["columns"] = _columns(key, row, sure)
             named = row["columns"].keys if "columns" in row else json.loads(row["keys"])
             opened.setdefault(row["prefix"], set()).update(named)
     for row in rows:
@@ -93,24 +100,25 @@ def opened_rows(key: OwnerKey, rows: Sequence[dict[str, Any]], known: Mapping[st
             row["keys"] = json.dumps([own.get(stored, stored) for stored in json.loads(row["keys"])])
 
 
-def _columns(key: OwnerKey, row: dict[str, Any]) -> TextColumns:
+def _columns(key: OwnerKey, row: dict[str, Any], sure: bool) -> TextColumns:
     prefix = row["prefix"]
     sealed = _split(row["sealed"], row["sealed_sizes"])
     vectors = _split(row["sealed_vectors"], row["sealed_vector_sizes"])
-    found = [
-        (*_opened(key, prefix, stored, name, facts or b""), name, stored, vector)
-        for stored, name, facts, vector in zip(
-            json.loads(row["keys"]), json.loads(row["field_names"]), sealed, vectors, strict=True
-        )
-    ]
+    found = []
+    for stored, name, facts, vector in zip(
+        json.loads(row["keys"]), json.loads(row["field_names"]), sealed, vectors, strict=True
+    ):
+        try:
+            half = None if vector is None else key.open(vector, _bound(prefix, stored, _VECTOR, name))
+            found.append((*_opened(key, prefix, stored, name, facts or b""), name, half))
+        except SealError as error:
+            if error.version is not None and not sure:
+                raise
+            log.warning("a text does not open, and its record is found by no search: its key is %r", stored)
     # ties are broken by the order of rows, which plain rows have by key: sort by the plain key here too
     found.sort(key=lambda one: (one[0], one[3]))
-    halves = [
-        key.open(vector, _bound(prefix, stored, _VECTOR, name))
-        for *_, name, stored, vector in found
-        if vector is not None
-    ]
-    embedded = np.array([vector is not None for *_, vector in found], dtype=np.bool_)
+    halves = [half for *_, half in found if half is not None]
+    embedded = np.array([half is not None for *_, half in found], dtype=np.bool_)
     numbers = np.zeros((len(found), row["dims"]), dtype=np.float16)
     numbers[embedded] = np.frombuffer(b"".join(halves), dtype=">f2").reshape(-1, row["dims"])
     words = [of_text for _, _, of_text, *_ in found]
@@ -118,7 +126,7 @@ def _columns(key: OwnerKey, row: dict[str, Any]) -> TextColumns:
     said_at = np.array([said_at for _, (_, _, said_at), *_ in found], dtype=np.int64)
     return TextColumns(
         keys=[item for item, *_ in found],
-        field_names=[name for _, _, _, name, *_ in found],
+        field_names=[name for _, _, _, name, _ in found],
         vectors=numbers,
         embedded=embedded,
         places=np.where(places < 0, NO_PLACE, places),
@@ -220,10 +228,6 @@ def _links(name: str, named: Any, keyed: Callable[[str], str]) -> dict[str, Any]
 
 
 # Sealed items: a row of `store` under a keyed id; its value is a skeleton and the sealed value.
-
-SEALED = ":sealed"
-"""Field of the sealed value. The colon keeps it apart from a field `sealed` of an application."""
-
 
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 

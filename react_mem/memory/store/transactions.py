@@ -94,7 +94,8 @@ async def transact(
 
     async def revised(before: dict[str, Any] | None) -> tuple[Result, Sequence[Change]]:
         result, changes = await step()
-        if not changes:
+        # where no row of an owner opens, there is something to erase all the same
+        if not changes and not (erases and capabilities(store).refused_rows(user_id)):
             return result, ()
         after = {"revision": (before or {}).get("revision", 0) + 1}
         return result, [*changes, PutOp(namespace, REVISION, after, index=False)]

@@ -20,7 +20,7 @@ from langgraph.store.base import PutOp, SearchOp, validate_op_namespace
 from numpy.typing import NDArray
 from psycopg.rows import DictRow
 
-from react_mem.errors import EmbeddingUnavailable, InvalidVector
+from react_mem.errors import EmbeddingUnavailable, InvalidVector, SealError
 from react_mem.memory.index.entries import Entry
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
@@ -172,10 +172,7 @@ def perhaps_stored(puts: Sequence[PutOp], entries: Sequence[PlacedEntry]) -> lis
 async def stored_vectors(
     pool: Pool, wanted: Sequence[PlacedEntry], model: str, keys: Mapping[str, OwnerKey]
 ) -> dict[str, bytes]:
-    """Return the vectors of the texts that the database has unchanged, made by this model.
-
-    A SealError says that one does not open.
-    """
+    """Return the vectors of the texts that the database has unchanged, made by this model."""
     rows: list[DictRow] = []
     async with pool.connection() as conn:
         for owner, placed in by_owner(wanted).items():
@@ -196,13 +193,16 @@ def _unchanged(
         key = keys.get(owner_of_path(row["prefix"]))
         if key is not None and row["sealed_vector"] is not None and is_sealed(row["value"]):
             prefix, stored, name = row["prefix"], row["key"], row["field_name"]
-            row["vector"] = opened_vector(key, prefix, stored, name, row["sealed_vector"])
-            row["key"], row["value"] = opened_value(key, prefix, stored, row["value"])
+            try:
+                row["vector"] = opened_vector(key, prefix, stored, name, row["sealed_vector"])
+                row["key"], row["value"] = opened_value(key, prefix, stored, row["value"])
+            except SealError:
+                row["key"] = None
     texts = {(prefix, key, entry.field_name): entry.text for prefix, key, entry in wanted}
     found: dict[str, bytes] = {}
     for row in rows:
-        text = texts[row["prefix"], row["key"], row["field_name"]]
-        if row["vector"] is not None and text_of_field(row["value"], row["field_name"]) == text:
+        text = texts.get((row["prefix"], row["key"], row["field_name"]))
+        if text is not None and row["vector"] is not None and text_of_field(row["value"], row["field_name"]) == text:
             found[text] = row["vector"]
     return found
 
@@ -314,7 +314,12 @@ class DocumentVectors:
         owners = {item["owner"] for item in items}
         keys = await self._codec.keys(owners)
         await self._codec.open_items(items, keys)
-        entries = [(row, entry) for row in items for entry in entries_of_fields(row["item"].value, row["fields"])]
+        entries = [
+            (row, entry)
+            for row in items
+            if "item" in row
+            for entry in entries_of_fields(row["item"].value, row["fields"])
+        ]
         placed = [(row["prefix"], row["item"].key, entry) for row, entry in entries]
         vectors = await self.of([entry.text for _, entry in entries], placed)
         made = sum(vectors[entry.text] is not None for _, entry in entries)

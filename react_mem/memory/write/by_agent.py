@@ -29,6 +29,7 @@ from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE, title_of
 from react_mem.memory.model.operations import EpisodeDraft, Operation, Receipt
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.records import Fact, discreet_text, now, record_id
+from react_mem.memory.model.views import ScoredMemory
 from react_mem.memory.rights.forgetting import Forgotten, forget, forget_said
 from react_mem.memory.rights.hidden import Hiding
 from react_mem.memory.store.room import make_room
@@ -37,6 +38,7 @@ from react_mem.memory.write.chain import Unfolded, find_summary, unfold
 from react_mem.memory.write.drawing import related_facts
 from react_mem.memory.write.extraction.proposal import are_linked, is_borne_out
 from react_mem.memory.write.gate import Support, may_be_lost, shows_something, support, wishes_to_forget
+from react_mem.memory.write.text_calls import TextCalls
 from react_mem.memory.write.when import resolve
 
 # Conversation up to a tool call, with the provenance of each text.
@@ -218,7 +220,9 @@ class ToolMemory:
     async def record(self, goal: str, outcome: str, steps: Sequence[str], lessons: Sequence[str]) -> bool:
         """Record an episode; return true if this conversation supports it."""
         draft = EpisodeDraft(goal=goal, outcome=outcome, steps=tuple(steps), lessons=tuple(lessons))
-        held = await asyncio.to_thread(hold_episode, draft, self.heard.said, self.heard.observed, [now()])
+        held = await asyncio.to_thread(
+            hold_episode, draft, self.heard.said, self.heard.observed, [now()], map(own_words_in, self.heard.own)
+        )
         if held is None or self.heard.unkept:
             return False
         await self.memory.episodic.record(
@@ -312,6 +316,11 @@ class ToolMemory:
             doubts = doubts_of(value, others)
             found.append(({**value, "doubts": [doubt.id for doubt in doubts]}, doubts))
         return found
+
+    async def search(self, query: str, limit: int) -> Sequence[ScoredMemory]:
+        """Return the memories nearest to a query, the best first."""
+        memory = TextCalls(self.memory.store, self.memory.policy)
+        return await memory.search(query, user_id=self.user_id, limit=limit)
 
     async def unfold(self, name: str) -> Unfolded | None:
         """Return the sources of a summary by its id or the beginning of it; None without such a summary."""

@@ -32,6 +32,7 @@ from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
 from react_mem.memory.write.chain import join
 from react_mem.memory.write.committing import commit, keep_verbatim, kept_at_once, own_statements_in
+from react_mem.memory.write.extraction.briefing import MAX_EXISTING
 from react_mem.memory.write.session import ClaimedTurns, Session, TurnReport, in_short, waiting
 
 log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ async def _read(claim: ClaimedTurns, messages: Sequence[Message]) -> TurnReport:
         return await commit(claim, messages, (), await asyncio.to_thread(told_of, messages), ())
     try:
         said = [message.text for message in messages if message.role == "user"]
-        related = await related_facts(session.memory.store, session.user_id, said) if extracts else []
+        related = await related_facts(session.memory.store, session.user_id, said, standing=True) if extracts else []
         shown = await _shown(claim, messages)
         extraction = await ask(session, _turns_of(claim.due, shown, messages), related)
     except ExtractionError as error:
@@ -239,14 +240,20 @@ async def _shown(claim: ClaimedTurns, messages: Sequence[Message]) -> list[Messa
 NEIGHBOURS = 20
 """Facts shown to the model, so that it updates them instead of adding: half near in meaning, half sharing words."""
 
+_STATES = (
+    *("Where do I live?", "What is my job?", "What am I studying?", "Who is my partner?", "Do I have children?"),
+    *("What do I eat and drink?", "How is my health?", "What do I drive?"),
+)
+"""Questions about what a person has one of: what replaces it may share no word with it ("Unpacked in Da Nang!")."""
+
 _SECONDS = 10.0  # timeout of the embedder, after which facts are found by words alone
 
 
-async def related_facts(store: BaseStore, user_id: str, said: Sequence[str]) -> list[Fact]:
+async def related_facts(store: BaseStore, user_id: str, said: Sequence[str], *, standing: bool = False) -> list[Fact]:
     """Return the facts that may be about some messages, neighbours in meaning and in words in turn, each once.
 
-    Facts that ended by their own dates are included, so that a repetition adds no second one. If the embedder
-    fails, only words count.
+    Facts that ended by their own dates are included, so that a repetition adds no second one. If the embedder fails,
+    only words count. With `standing` the answers to the standing questions follow.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     texts = [text for text in said if text.strip()]
@@ -263,15 +270,18 @@ async def related_facts(store: BaseStore, user_id: str, said: Sequence[str]) -> 
         sum(map(len, texts)),
         lambda: [RecallOp(namespace, read_question(text, now()), told, NEIGHBOURS, arms=arms) for text in texts],
     )
+    states = [nearest._replace(query=question, limit=2) for question in _STATES if standing]
     try:
         async with asyncio.timeout(_SECONDS):
-            near, *shared = await recall(store, [nearest, *worded])
+            near, *shared = await recall(store, [nearest, *states, *worded])
     except Exception as error:  # whatever the embedder's client raises; an outage of it must not keep a turn unread
         log.warning("what is known about a turn is found by its words only: %s", cause_of(error))
-        near, shared = [], await recall(store, worded)
-    words = _in_turn([hit.item for hit in answer.found] for answer in cast("list[Recall]", shared))
-    merged = _in_turn([cast("list[Item]", near), words])
-    return [Fact.from_value(item.value) for item in merged[:NEIGHBOURS]]
+        near, shared = [], [*([] for _ in states), *await recall(store, worded)]
+    held, found = shared[: len(states)], shared[len(states) :]
+    words = _in_turn([hit.item for hit in answer.found] for answer in cast("list[Recall]", found))
+    merged = _in_turn([cast("list[Item]", near), words])[:NEIGHBOURS]
+    more = [item for item in _in_turn(cast("list[list[Item]]", held)) if item not in merged]
+    return [Fact.from_value(item.value) for item in (*merged, *more)[:MAX_EXISTING]]
 
 
 def _in_turn(found: Iterable[Sequence[Item]]) -> list[Item]:

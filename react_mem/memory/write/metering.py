@@ -1,6 +1,7 @@
 """Metering of a run against its user's daily quotas, before a model is asked.
 
-If the store fails to count, nobody is refused: a quota matters less than answers. The run's stream and a counter report
+If the store fails to count, nobody is refused: a quota matters less than answers. Who sends so much at once that the
+count conflicts with itself is told to ask again. The run's stream and a counter report
 each such failure, the log the first one until counting works again.
 """
 
@@ -16,7 +17,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
-from react_mem.errors import QuotaExceeded
+from react_mem.errors import QuotaExceeded, WriteConflict
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_for_clients, cause_of
 from react_mem.memory.model.identity import identify
@@ -88,6 +89,8 @@ class Metering:
                 await take(self.store, self.user_id, quotas)
         except QuotaExceeded as refused:
             telemetry.count("quota.refused", quota=refused.quota)
+            raise
+        except WriteConflict:
             raise
         except Exception as error:
             self.uncounted(error)

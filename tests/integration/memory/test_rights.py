@@ -48,6 +48,11 @@ async def move(memory: MemoryFacade, session_id: str, city: str) -> None:
     await write_facts(memory.store, "ann", [moved], at=now(), session_id=session_id, agent_id="assistant")
 
 
+NUL = json.dumps(
+    {"in": "semantic", "record": {"kind": "fact", "id": "a\0b", "text": "I swim", "session_id": "s", "agent_id": "a"}}
+)
+
+
 class TestExport:
     async def test_it_comes_back_byte_for_byte_for_anybody(self, memory: MemoryFacade) -> None:
         for word in ("tea", "cà phê", 'a "quoted" \u2028 word'):
@@ -84,6 +89,7 @@ class TestExport:
             ('{"in": "semantic", "record": {"kind": "episode"}}', "line 3: memory scope semantic: kind: 'episode'"),
             ('{"in": "pending", "record": {"attempts": NaN}}', "line 3: is not JSON"),
             ('{"in": "pending", "record": {"id": "1"}}', "line 3: text: is missing"),
+            (NUL, "line 3: the record's id holds NUL"),
         ],
     )
     async def test_garbage_is_named_by_its_line_and_nothing_is_imported(self, garbage: str, cause: str) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ipaddress
 import uuid
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, NotRequired
+from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict
 
 import ormsgpack
 import pytest
@@ -18,6 +20,7 @@ from langchain.agents import AgentState
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -89,6 +92,45 @@ async def test_a_thread_is_read_as_langgraph_reads_it(memory_store: MemoryStore)
     assert everything == [one async for one in theirs.alist(None)]
     assert len(everything) > 4
     assert any(one.pending_writes for one in everything)
+
+
+def _joined(kept: Sequence[Any], writes: Sequence[Sequence[Any]]) -> list[Any]:
+    return [*kept, *chain.from_iterable(writes)]
+
+
+class _Said(TypedDict):
+    said: Annotated[list[str], DeltaChannel(_joined, snapshot_frequency=7)]
+    heard: Annotated[list[str], DeltaChannel(_joined)]
+    count: int
+
+
+async def test_every_checkpoint_has_the_history_that_langgraph_finds(saver: ThreadSaver) -> None:
+    graph = StateGraph(_Said)
+    graph.add_node("a", lambda state: {"said": [f"a{len(state['said'])}"], "count": 1})
+    graph.add_node("b", lambda state: {"said": [f"b{len(state['said'])}", "100%s"], "heard": ["a"]})
+    graph.add_node("c", lambda state: {"said": ["c"], "heard": ["a", "b"]})
+    graph.add_edge(START, "a")
+    graph.add_edge("a", "b")
+    graph.add_edge("a", "c")
+    talk = graph.compile(checkpointer=saver)
+    config: RunnableConfig = {"configurable": {"thread_id": "it's 100%s", "checkpoint_ns": ""}}
+    for n in range(6):
+        await talk.ainvoke({"said": [f"user {n}"], "heard": []}, config)
+    # a fork, whose history is not that of the latest
+    older = [one async for one in talk.aget_state_history(config)][9]
+    await talk.ainvoke({"said": ["elsewhere"]}, older.config)
+    theirs = AsyncPostgresSaver(saver.conn)
+    checkpoints = [one.config async for one in theirs.alist(config)]
+    gone: RunnableConfig = {"configurable": {**config["configurable"], "checkpoint_id": "gone"}}
+    nobodys: RunnableConfig = {"configurable": {"thread_id": "nobody's", "checkpoint_ns": ""}}
+    channels, found = ["said", "heard", "count", "nothing"], []
+    for at in [*checkpoints, config, gone, nobodys]:
+        found.append(await saver.aget_delta_channel_history(config=at, channels=channels))
+        assert found[-1] == await theirs.aget_delta_channel_history(config=at, channels=channels)
+    assert len(checkpoints) > 20
+    assert any("seed" in one["said"] for one in found)
+    assert any("seed" in one["count"] for one in found)
+    assert any(len(one["said"]["writes"]) > 5 for one in found)
 
 
 def test_another_select_is_left_as_it_is_and_refused_on_distributed_tables(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -199,6 +199,22 @@ async def test_a_route_answers_413_by_the_quotas_of_the_agent_that_reads(
         assert (await ann.post(MEMORIES, json={**told, "agent": "nobody"})).status_code == 422
 
 
+async def test_writes_at_once_get_no_more_room_than_there_is(opened: Open) -> None:
+    limit = 8
+    async with opened() as store:
+        memory = MemoryFacade(store, policy_of(memories=limit))
+
+        async def write(number: int) -> None:
+            event = {"user_id": "ann", "session_id": "s", "agent_id": "a", "scope": "semantic"}
+            told = {**event, "data": {"text": f"I have {number} cats"}}
+            await memory.write(MemoryWriteEvent.model_validate(told))
+
+        done = await asyncio.gather(*map(write, range(40)), return_exceptions=True)
+        assert done.count(None) == limit
+        assert all(one is None or isinstance(one, MemoryFull) for one in done)
+        assert (await room.stored_of(store, "ann")).memories == limit
+
+
 async def test_processes_at_once_get_together_what_there_is(database_url: str) -> None:
     """Each has a store and an event loop of its own, as processes have."""
     limit = 8

@@ -8,19 +8,23 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.store.base import GetOp, PutOp, SearchOp
 from psycopg.types.json import Jsonb
 
-from react_mem.errors import SealError
+from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import Recall, RecallOp, read_question
 from react_mem.memory.model.interface import ALL_ARMS, Arm
+from react_mem.memory.model.records import now
 from react_mem.memory.store.key_ring import KeyRing
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.reembed import reembed
+from react_mem.memory.store.resealing import reseal
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.transactions import Guard
 from tests.support.databases import MASTER_KEY, fresh_memory_store, open_memory_store, word_model
 from tests.support.recalling import message
+from tests.support.telling import tell
 
 DIALOG, FACTS, META = ("memory", "ann", "dialog"), ("memory", "ann", "semantic"), ("memory", "ann", "meta")
 NOTES, WORK = ("users", "ann", "notes"), ("memory_work", "ann")
@@ -159,8 +163,8 @@ async def test_a_value_that_is_moved_to_another_row_does_not_open(sealed: Memory
         [row] = await (await conn.execute("SELECT value FROM store WHERE prefix = 'memory.ann.dialog'")).fetchall()
         moved = (Jsonb(row["value"]), ".".join(other))
         assert (await conn.execute("UPDATE store SET value = %s WHERE prefix = %s", moved)).rowcount == 1
-    with pytest.raises(SealError):
-        await sealed.aget(other, "m1")
+    assert await sealed.aget(other, "m1") is None
+    assert sealed.refused_rows(other[1]) != []
 
 
 class TestBesideRowsInPlain:
@@ -261,3 +265,95 @@ async def test_equal_values_of_two_records_and_of_two_owners_are_sealed_differen
     assert len({row["sealed"] for row in rows}) == len({row["key"] for row in rows}) == 4
     keys = await KeyRing(sealed.pool, MASTER_KEY).find(["ann", "bob"])
     assert keys["ann"].keyed("m1") != keys["bob"].keyed("m1")
+
+
+async def break_rows(store: MemoryStore, statement: str) -> int:
+    async with store.pool.connection() as conn:
+        return (await conn.execute(statement.encode())).rowcount
+
+
+_VALUE = "jsonb_set(value, '{{:sealed}}', to_jsonb({}))"
+DAMAGES = {
+    "cut": _VALUE.format("left(value ->> ':sealed', 12)"),
+    "no base64": _VALUE.format("'!' || (value ->> ':sealed')"),
+    "its format": _VALUE.format("'BB' || substr(value ->> ':sealed', 3)"),
+    "its version": _VALUE.format("substr(value ->> ':sealed', 1, 2) || 'ZZZZ' || substr(value ->> ':sealed', 7)"),
+    "its text": _VALUE.format("left(value ->> ':sealed', -6) || 'AAAA' || right(value ->> ':sealed', 2)"),
+    "emptied": "'{}'",
+    "no object": "'7'",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_a_damaged_row_is_left_out_named_and_in_the_way_of_nothing(
+    sealed: MemoryStore, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = MemoryFacade(sealed)
+    for text, session in (("I like tea", "monday"), ("I keep a zebra", "tuesday")):
+        await memory.dialog.append("ann", session, [HumanMessage(text, id=text)], agent_id="a")
+    await tell(sealed, "I like coffee", user_id="ann", session_id="monday")
+    await tell(sealed, "I live in Hue", user_id="ann", session_id="tuesday")
+    [coffee] = [item.key for item in await sealed.asearch(FACTS) if "coffee" in item.value["text"]]
+    stored = (await sealed.codec.keys(["ann"]))["ann"].keyed(coffee)
+    changed = f"UPDATE store SET value = {DAMAGES[damage]} WHERE key = '{stored}'"
+    assert await break_rows(sealed, changed) == 1
+    index = "UPDATE store_vectors SET sealed = overlay(sealed placing '\\x00ff'::bytea from 3) WHERE key = '{}'"
+    assert await break_rows(sealed, index.format(stored)) == 1
+    async with open_memory_store(sealed.pool.conninfo, word_model(), sealed=True) as opened:
+        memory = MemoryFacade(opened)
+        assert [item.value["text"] for item in await opened.asearch(FACTS, query="Hue coffee")] == ["I live in Hue"]
+        found = await recall(opened, RecallOp(FACTS, read_question("Hue coffee", now()), {}, 9, arms=ALL_ARMS))
+        assert [one.item.value["text"] for one in found.found] == ["I live in Hue"]
+        assert await opened.aget(FACTS, coffee) is None
+        exported = "".join([line async for line in memory.export_user("ann")])
+        assert "zebra" in exported
+        assert "coffee" not in exported
+        receipt = await memory.delete_session("ann", "monday")
+        assert stored in "".join(receipt.problems)
+        assert not receipt.is_gone
+        assert stored in caplog.text
+        assert (await memory.forget_user("ann", proof=True)).receipt.problems == ()
+        assert await break_rows(opened, "SELECT FROM store WHERE owner = 'ann'") == 0
+
+
+async def test_a_damaged_revision_stops_neither_writing_nor_erasing(sealed: MemoryStore) -> None:
+    memory = MemoryFacade(sealed)
+    await tell(sealed, "I like coffee", user_id="ann")
+    assert await break_rows(sealed, f"UPDATE store SET value = {DAMAGES['its text']} WHERE prefix LIKE '%.meta'") > 0
+    await tell(sealed, "I live in Hue", user_id="ann")
+    assert {"I like coffee", "I live in Hue"} <= {item.value["text"] for item in await sealed.asearch(FACTS)}
+    assert await break_rows(sealed, f"UPDATE store SET value = {DAMAGES['its version']}") > 0
+    await memory.forget_user("ann")
+    assert await break_rows(sealed, "SELECT FROM store WHERE owner = 'ann'") == 0
+
+
+FORGED = """
+    INSERT INTO store (owner, prefix, key, value) VALUES
+    ('ann', 'memory.ann.semantic', 'forged', '{"kind": "fact", "id": "forged", "text": "I like rain", "current": true}')
+"""
+
+
+async def test_a_plain_row_is_not_believed_once_everything_is_sealed(
+    database_server: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with fresh_memory_store(database_server, sealed=False) as plain:
+        await tell(plain, "I like tea", user_id="ann")
+        async with open_memory_store(plain.pool.conninfo, word_model(), sealed=True) as mixed:
+            assert len(await mixed.asearch(FACTS)) == 1
+            assert mixed.keys is not None
+            assert (await reseal(mixed.pool, mixed.keys, lambda *_: None)).from_plain > 0
+            assert await break_rows(mixed, FORGED) == 1
+            assert len(await mixed.asearch(FACTS)) == 1
+        for statement in ("", "DELETE FROM memory_keys WHERE owner = ':check'"):
+            if statement:
+                assert await break_rows(plain, statement) == 1
+            async with open_memory_store(plain.pool.conninfo, word_model(), sealed=True) as opened:
+                assert [item.value["text"] for item in await opened.asearch(FACTS)] == ["I like tea"]
+                assert await opened.aget(FACTS, "forged") is None
+                assert opened.keys is not None
+                done = await reseal(opened.pool, opened.keys, lambda *_: None)
+                assert (done.from_plain, done.refused) == (0, 1)
+        assert "forged" in caplog.text
+        async with open_memory_store(plain.pool.conninfo, word_model(), sealed=True) as opened:
+            await MemoryFacade(opened).forget_user("ann")
+            assert await break_rows(opened, "SELECT FROM store WHERE owner = 'ann'") == 0

@@ -42,6 +42,17 @@ def test_a_server_begins_without_what_no_call_may_need() -> None:
     assert loaded & {"mcp", "numpy", "openai", "langgraph_sdk", "onnxruntime", "langchain_openai"} == {"mcp", "numpy"}
 
 
+def test_how_a_process_logs_is_not_changed_by_a_server() -> None:
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    root.handlers[:] = []
+    try:
+        memory_server()
+        assert (root.handlers, root.level) == ([], before[1])
+    finally:
+        root.handlers[:] = before[0]
+
+
 @pytest.fixture
 def store() -> BaseStore:
     return InMemoryStore(index={"dims": 64, "embed": WordEmbeddings(), "fields": ["text"]})
@@ -108,6 +119,14 @@ async def recalled(client: Client, query: str) -> list[str]:
     found = await call(client, "recall", query=query)
     assert found["notice"] == NOTICE
     return [memory["text"] for memory in found["memories"]]
+
+
+async def test_an_argument_that_a_tool_does_not_have_is_refused_by_name(connect: Open) -> None:
+    async with connect() as client:
+        told = await refusal(client, "recall", query="tea", user_id="bob")
+        assert told == "Nothing was done: recall has no 'user_id', but query, limit, as_of."
+        await refusal(client, "remember", text="I like tea", said="I like tea.", abuot="Bob")
+        assert await recalled(client, "tea") == []
 
 
 # --- what a client may know beforehand ---
@@ -258,8 +277,8 @@ async def test_what_is_another_users_is_not_found(connect: Open, memory: MemoryF
     async with connect("ann", "legacy") as client:
         await remember(client, "My locker code is 4711")
     async with connect("bob") as client:
-        found = await call(client, "recall", query="What is my locker code?", user_id="ann", user="ann")
-        assert found["memories"] == []
+        assert "4711" not in await refusal(client, "recall", query="What is my locker code?", user_id="ann")
+        assert await recalled(client, "What is my locker code?") == []
         with pytest.raises(MCPError, match="no such conversation"):
             await client.read_resource("memory://conversations/monday")
         assert (await read(client, "memory://conversations"))["conversations"] == []

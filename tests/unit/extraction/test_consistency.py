@@ -143,3 +143,25 @@ def test_words_that_name_another_memory_end_that_or_none() -> None:
     labels = proposal([fact(1, "the wage", "forget", "f1")])
     result = judged("Please drop what I told you of my wages", labels, ["I sort mail in Derby", "My wages are poor"])
     assert (result.ops, reasons(result)) == ((), ["the user's words name something else"])
+
+
+@pytest.mark.parametrize(
+    ("said", "rel", "known", "other"),
+    [
+        ("I moved to Da Nang last week.", "changes", "I live in Hanoi", "I was born in Da Nang"),
+        ("Giờ tôi sống ở Cần Thơ.", "changes", "Nhà tôi ở Hà Nội", "Tôi có cô em họ học đại học Cần Thơ"),
+        ("Thôi mình không theo bằng lái nữa.", "ends", "mình học lái xe B1", "Mình có bằng tiếng Anh loại giỏi"),
+        ("咖啡彻底戒了！", "ends", "我每天早上喝一杯美式", "我家楼下的咖啡馆叫老地方，周末常去"),
+    ],
+)
+def test_a_change_is_believed_though_another_memory_has_a_word_of_it(
+    said: str, rel: str, known: str, other: str
+) -> None:
+    assert only(judged(said, proposal([fact(1, "", rel, "f1")]), [known, other])).relation == rel
+
+
+def test_a_change_of_another_memory_that_its_words_fit_is_not_believed() -> None:
+    known = ["I live in Hanoi", "My guitar lessons are on Tuesday", "I own a bike"]
+    moved = judged("I moved my guitar lessons to Friday.", proposal([fact(1, "", "changes", "f1")]), known)
+    assert only(moved).relation == "unsure"
+    assert judged("I sold my bike.", proposal([fact(1, "", "ends", "f1")]), known).ops == ()

@@ -109,3 +109,19 @@ def test_a_snapshot_that_is_asked_for_is_made_of_the_messages_where_the_model_te
     assert judged(SAID, NOTHING).episode is None
     # there is no request in it
     assert wanted(NOTHING, [("assistant", "Noted."), ("user", "Thanks!")]) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("The upload failed. The lesson for next time: check the port before you deploy.", True),
+        ("The upload failed, the port was taken.", False),
+        ("> Check the port before you deploy.\nThe upload failed, as they wrote.", False),
+    ],
+)
+def test_a_lesson_is_what_the_user_states_themselves(said: str, told: bool) -> None:
+    lesson = "Check the port before you deploy."
+    thread: Said = [("user", said), ("assistant", f"I will remember: {lesson}")]
+    draft = judged(thread, proposal(episode={**MILESTONE, "goal": "The upload failed", "lessons": [lesson]})).episode
+    assert draft is not None
+    assert draft.lessons == ((lesson,) if told else ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from pathlib import Path
@@ -107,6 +108,7 @@ class Provider:
 
 
 RSA_KEY = rsa.generate_private_key(65537, 2048)
+WEAK_KEY = rsa.generate_private_key(65537, 1024)  # noqa: S505 - it is to be refused
 EC_KEY = ec.generate_private_key(ec.SECP256R1())
 
 
@@ -120,6 +122,7 @@ async def test_tokens_of_a_provider_are_checked_by_its_keys() -> None:
     provider.publish("r", RSA_KEY, alg="RS256")
     provider.publish("e", EC_KEY)
     provider.publish("enc", EC_KEY, use="enc")
+    provider.publish("weak", WEAK_KEY, alg="RS256")
     provider.keys.append({"kty": "oct", "kid": "shared", "k": "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA"})
     provider.keys += [None, "a key", {"kty": "RSA", "kid": "odd", "n": 7, "e": 7}, {"kty": "new"}]  # type: ignore[list-item]
     tokens = provider.tokens()
@@ -128,6 +131,8 @@ async def test_tokens_of_a_provider_are_checked_by_its_keys() -> None:
     assert provider.asked == 1
     wrong = [
         signed(EC_KEY, "r", "ES256"),
+        signed(WEAK_KEY, "weak", "RS256"),
+        f"{base64.urlsafe_b64encode(b'[' * 9_000).decode()}.e30.e30",
         signed(rsa.generate_private_key(65537, 2048), "r", "RS256"),
         signed(RSA_KEY, "r", "RS512"),
         signed(RSA_KEY, None, "RS256"),
@@ -142,6 +147,16 @@ async def test_tokens_of_a_provider_are_checked_by_its_keys() -> None:
             await tokens.claims(token)
         assert refused.value.status_code == 401
         assert token not in str(refused.value.detail)
+
+
+async def test_keys_that_are_nested_without_end_are_as_good_as_none() -> None:
+    nested = httpx.Response(200, content=b"[" * 200_000)
+    settings = JwtSettings(ISSUER, AUDIENCE, ("RS256",), jwks_url="https://keys.example")
+    transport = httpx.MockTransport(lambda request: nested)
+    keys = PublicKeys(settings.jwks_url, settings.algorithms, lambda: httpx.AsyncClient(transport=transport))
+    with pytest.raises(HTTPException) as away:
+        await Tokens(settings, keys).claims(signed(RSA_KEY, "r", "RS256"))
+    assert away.value.status_code == 503
 
 
 async def test_an_unknown_key_is_looked_for_seldom_and_a_new_one_is_found() -> None:

@@ -63,3 +63,33 @@ async def test_nothing_is_done_without_proof_and_going_on_takes_up_the_same_task
     assert after["open"]
     assert f"Goal: {dialogue['goal']}" in again.prompts[0][-1].text
     assert [step["name"] for step in await kept(store) if step["status"] == "done"] == turns[-1]["done"]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_done"),
+    [
+        ("I moved the boxes.", True),
+        ("I will move the boxes tomorrow.", False),
+        ("The lease is not signed yet.", False),
+        ("Die Kisten habe ich heute morgen getragen.", True),
+        ("Die Kisten trage ich morgen.", False),
+        ("Ya firmé el contrato.", True),
+        ("Firmaré el contrato.", False),
+        ("Mình chuyển hộp rồi.", True),
+        ("Hợp đồng mình định ký sau.", False),
+        ("箱子搬完了。", True),
+        ("我打算明天搬箱子。", False),
+        ("箱を運びました。", True),
+        ("来週サインする予定です。", False),
+    ],
+)
+async def test_a_plan_or_a_denial_of_the_user_proves_no_step(said: str, is_done: bool) -> None:
+    dialogue = {"goal": "Move house", "steps": [{"id": "1", "description": "Get it done"}]}
+    turns = [{"planner": "plan"}, {"planner": "done 1", "proof": {"1": said}}]
+    store = memory_store()
+    small = planner(*(said_by_the_planner(dialogue, turn) for turn in turns))
+    graph = agent(ScriptedModel(script=["A plan.", "Fine."]), small, store)
+    for one in ("Help me to move house.", said):
+        await events(graph, one)
+    done = [step["name"] for step in await kept(store) if step["status"] == "done"]
+    assert done == (["Get it done"] if is_done else [])

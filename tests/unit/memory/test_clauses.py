@@ -15,6 +15,7 @@ PIECES = [
     *("I live in Hue", "tôi ăn chay", "我对花生过敏", "who is a nurse", "which car should I buy", "Dr. Lan", "3.5"),
     *("x" * 450, "é" * 90, "漢" * 900, ",", ", ", "、", "；", ":", " - ", "—", ".", "...", "。", "?", "？", "\n", "\t"),
     *("\r\n", "\u2028", "\x1c", "\x85", "\u3000", " ", '"', "”", "(", "\ud800", "🦀", "\u0301"),
+    *("\n", " " * 201),
 ]
 TEXTS = st.text(max_size=200) | st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=25).map("".join)
 
@@ -25,6 +26,7 @@ def black(text: str) -> str:
 
 
 @example(", ")
+@example(f"I live in Hue{' ' * 8_000}\nmy cat is called Mimi")
 @example("a" * 401 + " b")
 @example("One, two three four five, six seven eight nine.")
 @given(TEXTS)

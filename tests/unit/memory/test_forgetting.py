@@ -169,3 +169,31 @@ async def test_an_instruction_that_is_forgotten_does_not_stand_any_more() -> Non
     assert await memory.dialog.standing("ann") == []
     [left] = await memory.dialog.every("ann")
     assert (left["text"], "standing" in left) == ("I live in Hue.", False)
+
+
+@pytest.mark.parametrize(
+    ("said", "request_", "rest"),
+    [
+        ("I live in Hue and like iced coffee.", "I like iced coffee", "I live in Hue"),
+        ("I live in Hue and like iced coffee.", "I live in Hue", "I … like iced coffee"),
+        ("I have a dog called Rex and a cat called Mimi.", "I have a cat called Mimi", "I have a dog called Rex"),
+        ("Mình sống ở Huế và thích cà phê đá.", "mình thích cà phê đá", "Mình sống ở Huế"),
+        ("Ich wohne in Hue und mag Eiskaffee.", "ich Eiskaffee mag", "Ich wohne in Hue"),
+        ("Vivo en Hue y me gusta el café helado.", "me gusta el café helado", "Vivo en Hue"),
+        ("我住在顺化也喜欢冰咖啡。", "我喜欢冰咖啡", "我住在顺化"),
+        ("フエに住んでいてアイスコーヒーが好きです。", "アイスコーヒーが好き", "フエに住んでいて"),
+        ("I love green tea.", "I love tea", None),
+    ],
+)
+async def test_the_rest_of_a_clause_stays_when_a_part_of_it_is_forgotten(
+    said: str, request_: str, rest: str | None
+) -> None:
+    store = InMemoryStore()
+    one = Turns(MemoryFacade(store), None, "ann", "1", "tester")
+    await say(one, said)
+    await one.extract()
+    assert (await forget_said(store, "ann", request_)).texts
+    items = await store.asearch(("memory", "ann"), limit=100)
+    told = [item.value["text"] for item in items if item.value.get("kind") == "fact"]
+    told += [item.value["text"] for item in items if item.value.get("role") == "user"]
+    assert [text.rstrip(".。也") for text in told] == ([rest, rest] if rest else [])

@@ -162,12 +162,17 @@ async def test_a_dry_run_counts_the_same_and_writes_nothing(memory: MemoryFacade
 
 
 async def test_whose_it_becomes_is_said_where_it_is_of_no_person_and_by_either_name(memory: MemoryFacade) -> None:
-    bots = Told(fact("1", "Likes tea", owner="agent bot", is_persons=False), fact("2", "Nobody's"))
+    of_the_bot = fact("1", "Likes tea", owner="agent bot", is_persons=False)
+    bots = Told(of_the_bot)
     with pytest.raises(ValueError, match=r"of no user, but of 'agent bot': say whose .*--map NAME=USER"):
         await import_from(memory, bots, ImportOwners(nobodys="eve"))
     with pytest.raises(ValueError, match=r"anybody's who was named: they are those of 'agent bot'"):
         await import_from(memory, bots, ImportOwners(mapped={"bot": "eve"}))
     assert await all_items(memory.store) == []
+    # beside a person's it keeps nothing out
+    bots = Told(of_the_bot, fact("2", "Sings", owner="bob"))
+    done = await import_from(memory, bots, ImportOwners(nobodys="eve"))
+    assert (done.added, done.skipped.total()) == ({"bob": 1}, 1)
     for owners, added in ((ImportOwners(mapped={"agent bot": "eve"}), {"eve": 1}), (ANN, {"ann": 2})):
         assert (await import_from(memory, bots, owners)).added == added
     account = Told(fact("1", "Likes tea", owner="a@example.com", owner_also="acc-1"), personal=True)

@@ -239,7 +239,8 @@ def check_episode(proposed: ProposedEpisode, briefing: Briefing) -> EpisodeDraft
         importance=0.5 if proposed.importance is None else proposed.importance,
         origin=vouched(briefing.messages),
     )
-    held = hold_episode(draft, said, observed, briefing.dates)
+    own = [own_words_in(one.text) for one in briefing.messages if one.role == "user" and one.origin is Origin.USER]
+    held = hold_episode(draft, said, observed, briefing.dates, own)
     if held is None:
         raise Refused("no message tells of it")
     return held

@@ -37,8 +37,8 @@ from react_mem.memory.write.extraction.proposal import (
     about_whom,
     are_linked,
     denies_instead,
+    fits_better,
     is_borne_out,
-    names_instead,
     own_dates,
     without_user,
 )
@@ -226,11 +226,11 @@ class Composer:
             return "new"
         if relation == "forget" and not may_ask_to_forget(fact.quote, fact.sentence, self.briefing.tainted):
             raise Refused("its clause does not ask to forget anything")
-        others = [wordings(memory) for memory in self.briefing.targets.values() if memory.id != target_id]
         linked = are_linked(quote, put)
         # what names nothing of a fact may still be its end ("we split up"), but then it is nothing else besides
         alone = relation not in ("ends", "forget") or all(self._labels[number] == 1 for number in fact.numbers)
-        meant = (linked or (alone and not self.briefing.tainted)) and not names_instead(quote, put, others)
+        of_another = relation not in ("ends", "forget") and fits_better(quote, put, self._others(fact), states=True)
+        meant = (linked or (alone and not self.briefing.tainted)) and not of_another
         if relation == "same":
             if any(denies_instead(one.clause.text, put[0]) for one in fact.clauses):
                 return "unsure"
@@ -265,8 +265,7 @@ class Composer:
         if are_linked(quote, put):
             # what a clause states besides has words of its own, or the clause does not end anything
             return relation if part or len(ends) == len(here) else "unsure"
-        others = [wordings(memory) for memory in self.briefing.targets.values() if wordings(memory) != tuple(put)]
-        if any(are_linked(quote, one) for one in others):
+        if fits_better(quote, put, self._others(fact), states=False):
             raise Refused("the user's words name something else")
         ending = [one for one in beside if one.proposed.rel in ENDING]
         lone = {one.proposed.target for one in ending if not are_linked(one.quote, self._target(one.proposed, one)[1])}
@@ -275,6 +274,15 @@ class Composer:
         if not may_state(quote):
             raise Refused("the user's words do not name what is to be ended")
         return "unsure"
+
+    def _others(self, fact: Located) -> list[tuple[str, ...]]:
+        """Return the memories beside a label's target, and of somebody else only where the label ends something."""
+        about = fact.proposed.about
+        return [
+            wordings(memory)
+            for label, memory in self.briefing.targets.items()
+            if label != label_of(fact.proposed.target) and (memory.about == about or fact.proposed.rel in ENDING)
+        ]
 
     def _needed(self, needs: Sequence[str], by: Operation) -> tuple[str, ...]:
         found: dict[str, None] = {}

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from langchain_core.utils.json_schema import dereference_refs
 from pydantic import BaseModel, BeforeValidator, Field
 
-from react_mem.memory.language import denial_of
+from react_mem.memory.language import denial_of, has_capital_nouns
 from react_mem.memory.language.comparison import Vocabulary, content_words, linking_words, missing, names, share, words
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.hedging import has_sign, is_oneself
@@ -211,15 +211,21 @@ def are_linked(words: str, target: Iterable[str]) -> bool:
     return bool(linking_words(words) & known)
 
 
-def names_instead(words: str, target: Iterable[str], others: Sequence[Sequence[str]]) -> bool:
-    """Return true if a text plainly speaks of another known fact than its target; facts are given by their wordings."""
+def fits_better(words: str, target: Iterable[str], others: Iterable[Sequence[str]], *, states: bool) -> bool:
+    """Return true if a clause has half of another fact's words, and none of its target's; facts are given by wordings.
+
+    If it `states` something, two words are the least, without its names: a new value may be named elsewhere too.
+
+    >>> fits_better("I moved to Da Nang", ["I live in Hanoi"], [["I was born in Da Nang"]], states=True)
+    False
+    """
     said = linking_words(words)
-    shared = len(said & set[str]().union(*map(linking_words, target)))
-    return not shared and any(len(said & set[str]().union(*map(linking_words, one))) >= _PLAINLY for one in others)
-
-
-_PLAINLY = 2
-"""Words in common with another fact that are no accident."""
+    if said & set[str]().union(*map(linking_words, target)):
+        return False
+    if states and not has_capital_nouns(words):
+        said -= set[str]().union(*map(linking_words, names(words)))
+    known = [linking_words(one) for other in others for one in other]
+    return any(len(said & one) >= max(1 + states, len(one) / 2) for one in known)
 
 
 def about_whom(about: str, shown: Sequence[str], quote: str = "") -> str:
