@@ -347,8 +347,7 @@ class MemoryPolicy(BaseModel, extra="forbid", frozen=True):
     web: WebSettings = Field(WebSettings(), description="Whether and how the web is searched.")
     secrets: SecretPolicy = Field(
         "mask",
-        description="What is done with passwords, keys, card numbers and the like: `mask` keeps a mark in their place, "
-        "`keep` keeps them, `refuse` keeps nothing of a message with one.",
+        description="What is done with passwords, keys and the like: `refuse` keeps nothing of a message with one.",
     )
 
     def showing(self, limit: int) -> Self:
