@@ -37,7 +37,7 @@ from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace, setting
 from react_mem.memory.model.operations import Change
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Message, Role, SecretPolicy, discreet, now, record_id, with_origin, with_zone
+from react_mem.memory.model.records import Message, Role, SecretPolicy, now, record_id, with_origin, with_zone
 from react_mem.memory.store.process_state import kept_with
 
 NOTICE = "notice"
@@ -196,7 +196,7 @@ def to_records(
         )
         behind = []
         # a tool that was given a refused secret is no part of what is said
-        record = discreet(record, "keep" if policy == "keep" else "mask", known)
+        record = record.discreet("keep" if policy == "keep" else "mask", known)
         records.append(vouched(record, heard))
     return records
 

@@ -95,6 +95,13 @@ class Level(StrEnum):
     CONVERSATION = "conversation"
 
 
+# Discretion: secrets are kept out of records unless a policy keeps them.
+
+SecretPolicy = Literal["mask", "keep", "refuse"]
+
+_REFUSED = "text: holds a secret ({}), and the policy refuses these (`secrets: refuse`); leave it out"
+
+
 class Votes(BaseModel, extra="forbid", frozen=True):
     """Numbers of turns found good and bad that used a record, and its importance before any feedback."""
 
@@ -148,6 +155,16 @@ class Record(BaseModel, extra="forbid", frozen=True):
             if not value[name]:
                 del value[name]
         return value
+
+    def discreet(self, policy: SecretPolicy = "mask", known: Collection[str] = ()) -> Self:
+        """Return the record with a mark for each secret, and for `known` ones; a ValueError if secrets are refused."""
+        value = self.to_value()
+        after = value if policy == "keep" else masked_in(value, known)
+        if after == value:
+            return self
+        if policy == "refuse":
+            raise ValueError(_REFUSED.format(self.kind))
+        return self.from_value(after)
 
     @classmethod
     def from_value(cls, value: dict[str, Any]) -> Self:
@@ -484,24 +501,6 @@ def with_origin(record: AnyRecord, origins: Iterable[Origin]) -> AnyRecord:
     """Return a record trusted no more than these origins of its sources, nor more than before."""
     origin = lowest([record.origin, *origins])
     return record if origin is record.origin else record.model_copy(update={"origin": origin})
-
-
-# Discretion: secrets are kept out of records unless a policy keeps them.
-
-SecretPolicy = Literal["mask", "keep", "refuse"]
-
-_REFUSED = "text: holds a secret ({}), and the policy refuses these (`secrets: refuse`); leave it out"
-
-
-def discreet(record: AnyRecord, policy: SecretPolicy = "mask", known: Collection[str] = ()) -> AnyRecord:
-    """Return a record with a mark in place of each secret, and of `known` ones; a ValueError if secrets are refused."""
-    value = record.to_value()
-    after = value if policy == "keep" else masked_in(value, known)
-    if after == value:
-        return record
-    if policy == "refuse":
-        raise ValueError(_REFUSED.format(record.kind))
-    return record.from_value(after)
 
 
 def discreet_text(text: str, policy: SecretPolicy = "mask") -> str:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.operations import Change as Change
     from react_mem.memory.model.operations import delete as delete
     from react_mem.memory.model.operations import put as put
-    from react_mem.memory.model.records import discreet as discreet
     from react_mem.memory.model.records import record_id as record_id
     from react_mem.memory.rights.holds import check_held as check_held
     from react_mem.memory.rights.portability import is_header as is_header

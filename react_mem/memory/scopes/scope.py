@@ -28,7 +28,7 @@ from react_mem.memory.model.namespaces import Namespace, scope_namespace
 from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.profile_schema import PROFILE_KEY, zone_in
-from react_mem.memory.model.records import AnyRecord, Record, discreet, local, now, with_zone, written_in
+from react_mem.memory.model.records import AnyRecord, Record, local, now, with_zone, written_in
 from react_mem.memory.retrieval.outline import distinct, fragments, relevant
 from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.capabilities import WHOLE
@@ -167,7 +167,7 @@ class ScopeStore:
 
     def _discreet(self, records: Sequence[Record]) -> list[Record]:
         """Return records with their secrets masked, unless the policy keeps them; an application's state stays."""
-        return [one if STATE.matches(vars(one)) else discreet(one, self._policy.secrets) for one in records]
+        return [one if STATE.matches(vars(one)) else one.discreet(self._policy.secrets) for one in records]
 
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
         """Write new or changed records, none trusted more than its sources; existing ones keep their first date.
