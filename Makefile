@@ -23,6 +23,12 @@ export LANGGRAPH_NO_VERSION_CHECK ?= 1
 # LangGraph builds whatever a row of a thread names, unless this is set when it is loaded.
 export LANGGRAPH_STRICT_MSGPACK ?= true
 
+# Graphs that only `make dev EXAMPLES=1` offers, and no deployment: by hand, or to be read.
+EXAMPLE_GRAPHS := maintenance chat_summary planner_worker smart_buyer
+WITH_EXAMPLES = import json; config = json.load(open("langgraph.json")); \
+    config["graphs"].update((name, f"react_mem.graphs.server:{name}") for name in "$(EXAMPLE_GRAPHS)".split()); \
+    json.dump(config, open("langgraph.examples.json", "w"))
+
 .DEFAULT_GOAL := help
 .PHONY: help demo chat dev ui cards test retest fuzz check house bench site clients lock sbom clean
 
@@ -35,8 +41,9 @@ demo: $(INSTALLED) ## Watch an agent learn in one conversation and remember in t
 chat: $(INSTALLED) ## Talk to it; it remembers when you come back
 	$(BIN)/react-mem chat
 
-dev: $(INSTALLED) ## Serve every graph on a local LangGraph server
-	$(BIN)/langgraph dev --no-browser
+dev: $(INSTALLED) ## Serve the agents on a local LangGraph server; EXAMPLES=1 adds the examples and maintenance
+	$(if $(EXAMPLES),$(BIN)/python -c '$(WITH_EXAMPLES)')
+	$(BIN)/langgraph dev --no-browser $(if $(EXAMPLES),--config langgraph.examples.json)
 
 ui: $(INSTALLED) ## Serve them, and open the page of what is remembered beside a chat
 	$(BIN)/python -m react_mem.integrations.memory_page

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from react_mem.errors import ConfigError as ConfigError
     from react_mem.errors import ReactMemError as ReactMemError
     from react_mem.errors import StorageError as StorageError
+    from react_mem.graphs.memory_router import memory_router as memory_router
     from react_mem.memory import IMemory as IMemory
     from react_mem.memory import Memory as Memory
     from react_mem.memory import MemoryFacade as MemoryFacade

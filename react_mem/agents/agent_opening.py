@@ -39,6 +39,7 @@ async def open_agent(
     agent: str | Path | AgentConfig,
     *,
     model: BaseChatModel | None = None,
+    small_model: BaseChatModel | None = None,
     tools: Sequence[AgentTool] = (),
     system_prompt: str | SystemMessage | None = None,
     response_format: Any = None,
@@ -66,6 +67,7 @@ async def open_agent(
     Args:
         agent: The name of a config, the path of a YAML file, or a config.
         model: A chat model instead of the config's.
+        small_model: A chat model for the work behind the answers, such as extraction, instead of the config's.
         tools: Tools in addition to the config's.
         system_prompt: Instructions instead of the config's; a `SystemMessage` keeps its content blocks.
         response_format: A schema for the answer, as in `langchain.agents.create_agent`.
@@ -93,6 +95,7 @@ async def open_agent(
         resolve_agent,
         config,
         model=model,
+        small_model=small_model,
         tools=tools,
         system_prompt=system_prompt,
         response_format=response_format,

@@ -52,7 +52,7 @@ MOST_CHOICES = 20
 _NOT_IN_THE_FILE = ("[key]", "endpoint")
 """Parts of an error's place that pydantic adds to the keys."""
 
-Overridable = Literal["model", "max_iterations", "use_memory", "max_memories", "system_prompt"]
+Overridable = Literal["manager", "model", "max_iterations", "use_memory", "max_memories", "system_prompt"]
 """Field of `agents.context.AgentContext` that overrides the agent's config."""
 
 ModelSpec = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -120,7 +120,7 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
     Args:
         name: What the agent is called: the name of its file.
         description: What it is for.
-        manager: How it runs, a name of `agents.managers.MANAGERS`.
+        manager: How it runs: a name of `MANAGERS`, or the dotted path of a `GraphBuilder` of the user's own.
         models: Its models.
         system_prompt: Its instructions; in YAML the text itself, or `{file: name}` for a file in prompts/.
         standing_instructions: Files of the operator, such as AGENTS.md, whose instructions it follows in every
@@ -130,8 +130,9 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
         flows: What it remembers otherwise in a flow: the keys of `memory` that differ there, by the flow's name.
         max_iterations: How often the model may be called in one turn.
         overridable: What a caller may choose otherwise for one run: `model` (one of those that `models` names),
-            `max_iterations` (fewer), `use_memory` (`false`: the run goes without), `max_memories` (fewer),
-            `system_prompt` (any text, also by system messages: only where every caller may be trusted with it).
+            `manager` (one that is shipped), `max_iterations` (fewer), `use_memory` (`false`: the run goes without),
+            `max_memories` (fewer), `system_prompt` (any text, also by system messages: only where every caller may be
+            trusted with it).
         switching: What chooses the tools and layers of memory of a turn: `off`, `semantic`, `model`, or settings.
         cards: Whether cards of what was recalled and remembered come with an answer, for a chat that shows them: the
             state and the output then have a field `ui`.
@@ -159,9 +160,11 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
     @field_validator("manager")
     @classmethod
     def _known_manager(cls, value: str) -> str:
-        if value not in MANAGERS:
-            raise ValueError(f"unknown manager {value!r}; {valid_names(value, MANAGERS)}")
-        return value
+        parts = re.split("[.:]", value)
+        if value in MANAGERS or (len(parts) > 1 and all(map(str.isidentifier, parts))):
+            return value
+        own = "one of your own is written 'package.module:function'"
+        raise ValueError(f"unknown manager {value!r}; {own}; {valid_names(value, MANAGERS)}")
 
     @field_validator("flows")
     @classmethod
@@ -232,9 +235,7 @@ def load_agent_config_file(path: str | Path) -> AgentConfig:
     Raises `AgentConfigError` with every error of the file.
     """
     path = Path(path)
-    data = _read_yaml(path)
-    # A key with nothing after it, as when all below it is commented out, means its default.
-    given = {key: value for key, value in data.items() if value is not None}
+    given, base = _extended(path)
     if given.setdefault("name", path.stem) != path.stem:
         raise AgentConfigError(
             f"{path}: name: {given['name']!r} is not the file's name {path.stem!r}, by which the agent is found; "
@@ -245,7 +246,37 @@ def load_agent_config_file(path: str | Path) -> AgentConfig:
     except ValidationError as error:
         lines = [f"  {_explain(details)}" for details in error.errors(include_url=False)]
         raise AgentConfigError("\n".join([f"{path} is not a valid agent config:", *lines])) from None
-    return config.model_copy(update={"standing_instructions": config.standing_instructions.beside(path)})
+    return config.model_copy(update={"standing_instructions": config.standing_instructions.beside(base)})
+
+
+def _extended(path: Path, below: tuple[Path, ...] = ()) -> tuple[dict[Any, Any], Path]:
+    """Return the keys of a file over those of the agent that it extends, and the file that names standing files.
+
+    Blocks of keys are joined key by key; a list replaces a list. `below` are the files that extend it. A file that
+    extends its own name means the agent of this package.
+    """
+    # A key with nothing after it, as when all below it is commented out, means its default.
+    own = {key: value for key, value in _read_yaml(path).items() if value is not None}
+    extends = own.pop("extends", None)
+    if extends is None:
+        return own, path
+    shipped = {file.stem: file for file in _SHIPPED.glob("*.yaml")}
+    files = _agent_files() | ({path.stem: shipped[path.stem]} if path.stem in shipped else {})
+    others = {name: file for name, file in files.items() if file not in (path, *below)}
+    if not isinstance(extends, str) or extends not in others:
+        raise AgentConfigError(
+            f"{path}: extends: {extends!r:.80} is no other agent; {valid_names(str(extends)[:80], others)}"
+        )
+    given, base = _extended(others[extends], (path, *below))
+    return _over(given, own) | {"name": own.get("name", path.stem)}, path if "standing_instructions" in own else base
+
+
+def _over(given: dict[Any, Any], own: dict[Any, Any]) -> dict[Any, Any]:
+    joined = {
+        key: _over(given[key], value) if isinstance(value, dict) and isinstance(given.get(key), dict) else value
+        for key, value in own.items()
+    }
+    return given | joined
 
 
 def load_agent(agent: str | Path | AgentConfig) -> AgentConfig:

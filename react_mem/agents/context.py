@@ -8,17 +8,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
-from react_mem.agents.config import AgentConfig, Overridable
+from react_mem.agents.config import MANAGERS, AgentConfig, Overridable
 from react_mem.agents.models import resolve_chat_spec
 from react_mem.errors import ChoiceRefused
-from react_mem.memory.runtime import MAX_OWNER_BYTES
+from react_mem.memory.runtime import OwnerId
 
 _SERVERS = frozenset({"thread_id", "run_id", "assistant_id", "graph_id", "cron_id", "task_id"})
 _SERVERS_BEGIN = ("langgraph_", "__", "checkpoint_", "x-")
 """LangGraph's own names, and prefixes of others."""
-
-_MEANT = {"manager": "agent"}
-"""Names of other projects for ours."""
 
 _ALIKE = 0.8
 """Least likeness, of 1, of a misspelling to one of our names."""
@@ -31,6 +28,8 @@ class AgentContext(BaseModel):
         user_id: Whose memory to use. Ignored where the server authenticates users. Without either, memory is off, or
             that of the development user (see `memory.model.identity`).
         agent: The name of the agent config; read by the `agent` graph.
+        manager: `react` or `react_mem` instead of the agent's, where its config leaves that to callers; read by the
+            `agent` graph.
         model: A chat model to use instead of the agent's: one of those that its config names.
         system_prompt: Instructions to use instead of the agent's, where its config leaves them to callers.
         max_iterations: How often the model may be called in one turn, at most the agent's number.
@@ -45,11 +44,9 @@ class AgentContext(BaseModel):
     # LangGraph passes names of its own too
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
-    user_id: str | None = Field(
+    user_id: OwnerId | None = Field(
         None,
         title="User",
-        min_length=1,
-        max_length=MAX_OWNER_BYTES,
         description="Whose memory to use. Ignored where the server authenticates users. Empty: no memory.",
     )
     agent: str | None = Field(
@@ -57,6 +54,12 @@ class AgentContext(BaseModel):
         title="Agent",
         max_length=64,
         description="The agent config to run: the name of a YAML file in agents/. Read by the graph `agent`.",
+    )
+    manager: str | None = Field(
+        None,
+        title="Manager",
+        max_length=64,
+        description="How the agent runs, where its config leaves that to callers. Read by the graph `agent`.",
     )
     model: str | None = Field(
         None,
@@ -134,9 +137,8 @@ def refuse_names(given: Iterable[str], known: Collection[str], *, others: bool =
         if name in known or name in _SERVERS or name.startswith(_SERVERS_BEGIN):
             continue
         near = get_close_matches(name.lower().replace("-", "_")[:100], known, 1, _ALIKE)
-        meant = near[0] if near else _MEANT.get(name)
-        if meant in known:
-            raise ChoiceRefused(f"The run's context has no {name[:100]!r}: is {meant!r} meant?")
+        if near:
+            raise ChoiceRefused(f"The run's context has no {name[:100]!r}: is {near[0]!r} meant?")
         if not others:
             raise ChoiceRefused(f"The run's context has no {name[:100]!r}, but {', '.join(sorted(known))}.")
 
@@ -158,6 +160,12 @@ def refuse_choices(config: AgentConfig, context: AgentContext, model_name: str) 
                 f"The agent {config.name!r} does not run with the model that was chosen for this run. It runs with "
                 f"{_listed(may)}; whoever deploys it may add others to models.choices."
             )
+    if context.manager and context.manager != config.manager:
+        _check_left(config, "manager")
+        raise ChoiceRefused(
+            f"This graph runs the agent {config.name!r} with {config.manager}. The graph `agent` of a server runs it "
+            "with another manager; in Python, open the config with it."
+        )
     if context.system_prompt and context.system_prompt != config.system_prompt:
         _check_left(config, "system_prompt")
     if context.use_memory is False:
@@ -173,6 +181,15 @@ def refuse_choices(config: AgentConfig, context: AgentContext, model_name: str) 
         _check_left(config, name)
         if chosen > most:
             raise ChoiceRefused(f"The agent {config.name!r} takes at most {most} {what}; choose no more as {name}.")
+
+
+def left_manager(config: AgentConfig, manager: str) -> str:
+    """Return the manager that a caller chose for a run; `ChoiceRefused` if the agent does not leave it to them."""
+    _check_left(config, "manager")
+    # a caller never names code
+    if manager not in MANAGERS:
+        raise ChoiceRefused(f"There is no such manager, but {_listed(MANAGERS)}.")
+    return manager
 
 
 def models_left(config: AgentConfig) -> set[str]:

@@ -12,7 +12,7 @@ from langgraph.store.base import BaseStore
 from pydantic import ConfigDict, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
-from react_mem.agents.config import AgentConfig
+from react_mem.agents.config import MANAGERS, AgentConfig
 from react_mem.agents.context import AgentContext, models_left
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.memory import MemoryFacade
@@ -96,12 +96,12 @@ def offered_context(
     """Return a subclass of `AgentContext` whose schema offers the choices left by agents; `reads` are the graph's.
 
     Offered is what any agent leaves where the caller `picks` one (the default first), else what all of them leave.
-    Other fields are read-only in the schema: a choice of one is refused at the start of the run, with the options.
+    A choice of another field is refused at the start of the run.
     """
     merged, most = (frozenset.union, max) if picks else (frozenset.intersection, min)
     models = sorted(merged(*(frozenset(models_left(config)) for config in configs)))
     left = merged(*(frozenset[str](config.overridable) for config in configs))
-    shown = {"user_id", *reads, *(("agent",) if picks else ())}
+    shown = {"user_id", *left.intersection(reads), *(("agent", *left & {"manager"}) if picks else ())}
     own: dict[str, dict[str, Any]] = {
         "model": {
             "anyOf": [{"type": "string", "enum": models}, {"type": "string"}, {"type": "null"}],
@@ -116,10 +116,10 @@ def offered_context(
             "Memories of each kind in the prompt. An agent without memory ignores it, and checks it all the same.",
         ),
     }
+    managers = sorted(MANAGERS)
+    own["manager"] = {"anyOf": [{"type": "string", "enum": managers}, {"type": "null"}], "examples": managers}
     if picks:
         own["agent"] = agent_property([config.name for config in configs], "The agent that answers.")
-    for name in frozenset(reads) - left:
-        own[name] = {"readOnly": True, "description": "Not left to callers here: a choice of it is refused."}
 
     class Offered(AgentContext):
         model_config = ConfigDict(title="Run", json_schema_extra={"description": _SAID})

@@ -48,6 +48,7 @@ from react_mem.memory.language import (
     is_request,
     language_of,
     languages_of,
+    named_in,
     own_words_in,
     sentences,
     statements_in,
@@ -217,6 +218,7 @@ class _Turn:
         self.system = [message for message in messages if isinstance(message, SystemMessage)]
         human = messages[last] if last >= 0 else HumanMessage("")
         self.text = edges(human.text.strip(), _EDGE_CHARS)
+        self.speaker = human.name or named_in(human.text)[0]
         self.unseen = isinstance(human.content, list) and any(
             isinstance(block, dict) and block.get("type", "text") != "text" for block in human.content
         )
@@ -360,13 +362,13 @@ class _Turn:
         return [memory for memory in memories if not OWN_ANSWER.match(memory.text)]
 
     def _conversation(self) -> list[Remembered]:
-        """Return the user's statements in this conversation, this message included."""
+        """Return what the author of the question stated in this conversation, this message included."""
         said: list[Remembered] = [Remembered(statement, SAID) for statement in self.said]
         room = _CONVERSATION_CHARS
         forgotten: list[str] = []
         takes_back = 0
         for message in reversed(self.earlier):
-            if is_users(message) and room > 0:
+            if is_users(message) and room > 0 and (message.name or named_in(message.text)[0]) == self.speaker:
                 text = edges(message.text, _EDGE_CHARS)
                 room -= len(text)
                 stated = [one for one in statements_in(text) if not any(says(one, what) for what in forgotten)]

@@ -26,7 +26,7 @@ _HEADING = re.compile(r"^# .*$", re.MULTILINE)
 
 _LINE = re.compile(
     r"^- \[(?P<kind>\w+)(?: [\da-f]{8})?(?: (?P<date>\d{4}-\d{2}-\d{2})(?: (?P<time>\d{2}:\d{2}:\d{2}(?:\.\d+)?))?)?"
-    r"(?:, (?P<role>\w+))?(?:, [a-z]+ \d{4}-\d{2}-\d{2})*(?:, \+\d+ messages?)?\] "
+    r"(?:, (?!(?:on|since|until) \d|\+)(?P<role>[^,\]]+))?(?:, [a-z]+ \d{4}-\d{2}-\d{2})*(?:, \+\d+ messages?)?\] "
     r"(?:\((?P<label>[a-z]+)\) )?(?P<text>.+)$"
 )
 
@@ -48,6 +48,7 @@ SAID = "said"
 """The kind of a statement made earlier in this conversation: one sentence, already told apart from questions."""
 
 _BY_USER = frozenset({Fact.kind_name(), Message.kind_name(), SAID})
+_ROLES = frozenset({"", "user", "assistant", "system", "tool", "agent", "observer"})
 _SECOND_HAND = 0.5
 """A summary, an episode or the assistant's words count half of the user's: they often repeat questions."""
 
@@ -109,8 +110,12 @@ def read_lines(text: str, other: str | None = "observation") -> list[Remembered]
     found = []
     for line in filter(None, map(str.strip, text.splitlines())):
         if match := _LINE.match(line):
-            role = match["label"] or match["role"] or ""
-            found.append(Remembered(match["text"], match["kind"], match["date"] or "", role, match["time"] or ""))
+            role, text = match["label"] or match["role"] or "", match["text"]
+            who = match["role"] or ""
+            if who not in _ROLES and not text.startswith(f"about {who}: "):
+                # somebody else in the user's conversation
+                text = f"{who}: {text}"
+            found.append(Remembered(text, match["kind"], match["date"] or "", role, match["time"] or ""))
         elif other is not None:
             found.append(Remembered(line.removeprefix("- "), kind=other))
     return found

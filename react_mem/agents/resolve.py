@@ -30,6 +30,7 @@ from react_mem.agents.models import (
     resolve_chat_spec,
 )
 from react_mem.agents.standing_files import StandingFiles, StandingInstructions
+from react_mem.errors import AgentConfigError
 from react_mem.memory import MemoryPolicy, telemetry
 from react_mem.memory.context import followed_by
 from react_mem.memory.runtime import AgentWork, capabilities_of
@@ -292,10 +293,19 @@ MOST_SUPERSTEPS = 9_999
 
 
 def build_agent(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Build the graph of an agent with the manager of its config."""
-    module, _, attribute = MANAGERS[agent.config.manager].partition(":")
-    builder = cast("GraphBuilder", getattr(importlib.import_module(module), attribute))
+    """Build the graph of an agent with the manager of its config.
+
+    Raises `AgentConfigError` for a manager of the user's own that cannot be imported, or builds no graph.
+    """
+    manager = agent.config.manager
+    module, _, attribute = MANAGERS.get(manager, manager).replace(":", ".").rpartition(".")
+    try:
+        builder = cast("GraphBuilder", getattr(importlib.import_module(module), attribute))
+    except (ImportError, AttributeError) as error:
+        raise AgentConfigError(f"manager: {manager!r} cannot be imported: {error}") from error
     graph = builder(agent, **options)
+    if not isinstance(graph, CompiledStateGraph):
+        raise AgentConfigError(f"manager: {manager!r} built a {type(graph).__name__}; return a compiled graph")
     # for traces, and for tools, which know their run only
     metadata = {"agent": agent.config.name}
     if agent.name:

@@ -11,7 +11,7 @@ from starlette.authentication import UnauthenticatedUser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from react_mem.memory.runtime import MAX_OWNER_BYTES, OwnerId, development_user, named, unfit
+from react_mem.memory.runtime import OwnerId, development_user, named, unfit
 
 _OWNER = "user_id"
 _CREDENTIALS = {b"authorization", b"x-api-key"}
@@ -37,7 +37,6 @@ async def names_user(
     user_id: Annotated[
         OwnerId | None,
         Query(
-            max_length=MAX_OWNER_BYTES,
             description="Whose memory it is. Ignored where the server authenticates users: then it is theirs.",
         ),
     ] = None,

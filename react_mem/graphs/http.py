@@ -10,11 +10,9 @@ import asyncio
 import importlib
 import json
 import logging
-import math
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -24,47 +22,23 @@ from langgraph_sdk.errors import LangGraphError
 
 from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.agents.config import check_served_embeddings
-from react_mem.errors import (
-    AgentConfigError,
-    ChoiceRefused,
-    InvalidArgument,
-    InvalidInputError,
-    LegalHoldError,
-    MemoryChanged,
-    MemoryFull,
-    ModelConfigError,
-    NotThere,
-    QuotaExceeded,
-    ReactMemError,
-    ToolConfigError,
-    WriteConflict,
-)
+from react_mem.errors import AgentConfigError, ModelConfigError, ToolConfigError
 from react_mem.installation import of_extra
 from react_mem.server_exposure import authenticates, is_development, refuse_exposed_server
 
 with of_extra("server"):
     from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
-    from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import JSONResponse
 
 from react_mem.graphs.auth.permissions import METRICS_PATH, METRICS_TOKEN_ENV, scraper
 from react_mem.graphs.callers import OneCredential
 from react_mem.graphs.chat_summary_route import DEFAULT_AGENT, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
-from react_mem.graphs.mcp_route import clients_memory
-from react_mem.graphs.mcp_route import route as mcp_route
-from react_mem.graphs.memory_api.context_api import router as context
 from react_mem.graphs.memory_api.conversations_api import ending
-from react_mem.graphs.memory_api.conversations_api import router as conversations
-from react_mem.graphs.memory_api.forget_api import router as forget
-from react_mem.graphs.memory_api.holdings_api import router as holdings
-from react_mem.graphs.memory_api.memories_api import router as memories
+from react_mem.graphs.memory_router import memory_application
 from react_mem.graphs.this_machine import OnlyThisMachine
 from react_mem.integrations.memory_page.document import PATH
-from react_mem.integrations.memory_page.document import route as memory_page
 from react_mem.memory.runtime import Worker, refuse_unfit_store
 from react_mem.memory.telemetry import CONTENT_TYPE, exposition, start_counting
-from react_mem.memory.turns import cause_of, for_clients, scrub
 
 # A look at the default assistants: what one has that the deployment did not give it is in everybody's runs.
 
@@ -177,54 +151,23 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(summarizer_for, DEFAULT_AGENT)
     except (AgentConfigError, ModelConfigError, ToolConfigError) as error:
         log.warning("the agent %r cannot sum up chats: %s", DEFAULT_AGENT, error)
-    async with clients_memory.running():
-        if app.state.store is None:
-            yield
-            return
-        app.state.worker = worker = Worker(app.state.store, await asyncio.to_thread(ConfiguredRunners))
-        try:
-            yield
-        finally:
-            app.state.worker = None
-            await worker.close()
+    if app.state.store is None:
+        yield
+        return
+    app.state.worker = worker = Worker(app.state.store, await asyncio.to_thread(ConfiguredRunners))
+    try:
+        yield
+    finally:
+        app.state.worker = None
+        await worker.close()
 
 
-# The server serves the documentation of all routes itself, at /docs and /openapi.json.
-app = FastAPI(title="react-mem", lifespan=_lifespan, openapi_url=None, docs_url=None, redoc_url=None)
+app = memory_application(_lifespan)
 
 # The server puts these before all of its routes, not only before ours.
 app.add_middleware(OneCredential)
 if is_development() and not authenticates():
     app.add_middleware(OnlyThisMachine)
 
-# Not `include_router`: its route has no `app`, to which the server adds the authentication.
-for mounted in (forget, memories, context, conversations, holdings, ending, chat_summary, router):
+for mounted in (ending, chat_summary, router):
     app.router.routes.extend(mounted.routes)
-app.router.routes.extend([mcp_route, memory_page])
-
-
-_REFUSED = {MemoryChanged: 412, MemoryFull: 413, LegalHoldError: 423, NotThere: 404}
-
-
-@app.exception_handler(ReactMemError)
-async def say_what_failed(request: Request, error: ReactMemError) -> JSONResponse:
-    """Answer with an error of ours: 4xx where the request or its user is the cause, else 503."""
-    if isinstance(error, QuotaExceeded):
-        seconds = max(1, math.ceil((error.free_at - datetime.now(UTC)).total_seconds()))
-        return JSONResponse({"detail": str(error)}, 429, {"retry-after": str(seconds)})
-    if isinstance(error, WriteConflict):
-        return JSONResponse({"detail": f"{error}; ask again"}, 503, {"retry-after": "1"})
-    if status := _REFUSED.get(type(error)):
-        return JSONResponse({"detail": str(error)}, status)
-    told = for_clients(error)
-    if told is not error:
-        log.error("a request could not be answered: %s", cause_of(error))
-    wrong = isinstance(error, InvalidInputError | ChoiceRefused | InvalidArgument)
-    return JSONResponse({"detail": scrub(told)}, 422 if wrong else 503)
-
-
-@app.exception_handler(RequestValidationError)
-async def say_what_is_wrong(request: Request, error: RequestValidationError) -> JSONResponse:
-    """Answer 422 with the wrong fields, without their content: it may be long, and answers are logged."""
-    detail = [{"type": part["type"], "loc": part["loc"], "msg": part["msg"]} for part in error.errors()]
-    return JSONResponse({"detail": detail}, status_code=422)

@@ -37,7 +37,7 @@ from react_mem.memory.context import (
     Section,
     WebAnswer,
     Window,
-    by_other_agents,
+    added_in_run,
     is_delegated,
     is_kept_out,
     is_users,
@@ -139,7 +139,7 @@ class MemoryNodes:
         """
         thread, config = state["messages"], get_config()
         require_input(thread)
-        theirs = {message.id: message for message in by_other_agents(thread, config)}
+        theirs = {message.id: message for message in await added_in_run(thread, state.get("remembered"), config)}
         thread = [theirs.get(message.id, message) for message in thread] if theirs else thread
         context = AgentContext.of(runtime.context, config.get("configurable"))
         run = await self._agent.for_run(context)

@@ -39,7 +39,7 @@ from react_mem.graphs.model_call import Bind, ModelCall, StructuredOutput
 from react_mem.graphs.schemas import AgentState, current_turn, model_calls, pending_tool_calls
 from react_mem.graphs.switching import from_ahead, measured, messages_in
 from react_mem.memory import telemetry
-from react_mem.memory.context import NOTICE, as_said, by_other, paired_calls, with_call_ids, without_secrets
+from react_mem.memory.context import NOTICE, as_said, paired_calls, with_call_ids, without_secrets
 from react_mem.memory.records import storable
 from react_mem.memory.runtime import Metering, capabilities_of, note_thread
 from react_mem.memory.turns import cause_of, identify
@@ -225,7 +225,8 @@ def require_input(messages: Sequence[AnyMessage]) -> None:
     last = messages[-1] if messages else None
     # within another graph, what another agent has answered may be what this one goes on from
     is_nested = "|" in ensure_config().get("configurable", {}).get("checkpoint_ns", "")
-    if last is None or (isinstance(last, AIMessage) and not last.tool_calls and not is_nested):
+    calls = isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls)
+    if last is None or (isinstance(last, AIMessage) and not calls and not is_nested):
         raise InvalidInputError(
             "There is no message to answer, or it is answered: send {'messages': [{'role': 'user', 'content': ...}]}."
         )
@@ -243,7 +244,9 @@ def _without_authority(message: AnyMessage) -> AnyMessage:
     """Return a thread's system or developer message as plain words: whoever sent it may not choose the instructions."""
     if not isinstance(message, SystemMessage | ChatMessage):
         return message
-    return by_other(HumanMessage(message.content, id=message.id, name=message.name), "system")
+    # by the mark of LangChain's middleware: it begins no turn, as the user's own words do
+    marks = {"lc_source": "system"}
+    return HumanMessage(message.content, id=message.id, name=message.name, additional_kwargs=marks)
 
 
 def _sendable(message: BaseMessage) -> BaseMessage:

@@ -30,7 +30,7 @@ from typing_extensions import TypedDict
 
 from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
-from react_mem.agents.context import refuse_names
+from react_mem.agents.context import left_manager, refuse_names
 from react_mem.agents.context_preview import offered_context
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import (
@@ -213,16 +213,21 @@ DEFAULT_AGENT = "assistant"
 
 
 @cache
-def serve_agent(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return an agent's graph, built once; a changed config is read at the next start. Blocking."""
+def serve_agent(name: str, manager: str = "") -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return an agent's graph, with another manager if one is named, built once. Blocking.
+
+    A changed config is read at the next start.
+    """
     config = load_agent_config(name)
+    if manager and manager != config.manager:
+        config = config.model_copy(update={"manager": left_manager(config, manager)})
     return guard_clients(build_agent(resolve_agent(config, context_schema=offered_context([config]))))
 
 
 @cache
-def serve_picked(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+def serve_picked(name: str, manager: str = "") -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the same graph for callers who pick an agent: its context names all of them. Blocking."""
-    served = serve_agent(name)
+    served = serve_agent(name, manager)
     return served.copy({"context_schema": _context_of_all()})
 
 
@@ -261,7 +266,8 @@ chat_summary = guard_clients(build_chat_summary(served))
 
 async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the graph of the agent that the run's config names; `AgentConfigError` lists the agents."""
-    name = (config.get("configurable") or {}).get("agent") or DEFAULT_AGENT
+    said = config.get("configurable") or {}
+    name, manager = said.get("agent") or DEFAULT_AGENT, said.get("manager") or ""
     # it reads files and opens TLS contexts: not on the event loop
     with errors_for_clients():
-        return await asyncio.to_thread(serve_picked, str(name))
+        return await asyncio.to_thread(serve_picked, str(name), str(manager))

@@ -271,7 +271,8 @@ def with_compressed_steps(
     """Return the messages for the prompt, with the notes in place of the older steps of this turn.
 
     The notes stand at the end of the user's message: every provider and template takes that, calls and results stay
-    paired, roles alternate as before, and the messages before it stay the same.
+    paired, roles alternate as before, and the messages before it stay the same. If the model thought only before its
+    first calls, these stay, with their thinking: Anthropic takes no calls of a turn without it.
     """
     compressed = notes["compressed"] if notes else None
     asked = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), len(messages))
@@ -281,12 +282,21 @@ def with_compressed_steps(
     if compressed is None or raw is None:
         return list(messages)
     rest = [message for message in messages[asked + 1 : raw] if not is_step(message)]
+    thought = next((i for i in range(raw, asked, -1) if _thinks_first(messages[i])), raw)
+    results = takewhile(lambda message: isinstance(message, ToolMessage), messages[thought + 1 : raw])
     return [
         *messages[:asked],
         with_note(messages[asked], squeezed_text(compressed["text"], max_tokens)),
         *rest,
+        *([messages[thought], *results] if thought < raw else []),
         *messages[raw:],
     ]
+
+
+def _thinks_first(message: BaseMessage) -> bool:
+    """Return true for an answer that begins with the model's thinking, in a provider's or LangChain's form."""
+    first = message.content[0] if isinstance(message.content, list) and message.content else ""
+    return isinstance(first, dict) and first.get("type") in ("thinking", "redacted_thinking", "reasoning")
 
 
 def _rounds(turn: Sequence[AnyMessage]) -> list[_Round]:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.identity import named as named
     from react_mem.memory.model.identity import switched_off as switched_off
     from react_mem.memory.model.identity import unfit as unfit
-    from react_mem.memory.model.interface import MAX_OWNER_BYTES as MAX_OWNER_BYTES
     from react_mem.memory.model.interface import OwnerId as OwnerId
     from react_mem.memory.model.kinds import searched_scopes as searched_scopes
     from react_mem.memory.model.namespaces import memory_namespace as memory_namespace

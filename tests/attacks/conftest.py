@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 
-from tests.support.dev_server import ROOT, DevServer, database_for_a_server, dev_server
+from tests.support.dev_server import EXAMPLE_GRAPHS, ROOT, DevServer, database_for_a_server, dev_server
 from tests.support.people import ADMIN, ANN, BOB, GUARDED, token_of
 
 QUOTA = 3  # messages, or calls of the model, of a user in a day for two of the agents
@@ -29,7 +29,7 @@ def guarded_server(database_server: str, tmp_path_factory: pytest.TempPathFactor
     """
     built = json.loads((ROOT / "langgraph.deploy.json").read_text(encoding="utf-8"))
     config = {key: built[key] for key in ("auth", "http", "checkpointer") if key in built}
-    config["graphs"] = {**built["graphs"], "failing": "tests.support.failing_graph:failing"}
+    config["graphs"] = {**built["graphs"], **EXAMPLE_GRAPHS, "failing": "tests.support.failing_graph:failing"}
     folder = tmp_path_factory.mktemp("guarded")
     (folder / "agents").mkdir()
     (folder / "agents" / "broken.yaml").write_text("manager: quagga-4711", encoding="utf-8")

@@ -10,11 +10,12 @@ import httpx
 import pytest
 
 from tests.attacks.test_other_peoples import PROMPT, default_assistant
-from tests.support.dev_server import ROOT, DevServer
+from tests.support.dev_server import EXAMPLE_GRAPHS, ROOT, DevServer
 
 pytestmark = pytest.mark.e2e
 
-GRAPHS = sorted(json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))["graphs"])
+OFFERED = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))["graphs"]
+GRAPHS = sorted([*OFFERED, *EXAMPLE_GRAPHS])
 TOLD = "default assistants that are not configured as the deployment has them"
 
 

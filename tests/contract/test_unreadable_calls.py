@@ -51,6 +51,15 @@ async def test_a_model_whose_calls_cannot_be_read_is_asked_three_times(build: Bu
     assert_each_result_has_its_call(result["messages"])
 
 
+async def test_a_thread_that_ends_with_a_call_that_cannot_be_read_goes_on(build: Build) -> None:
+    model = ScriptedModel(script=["sunny"])
+    result = await build(model, [weather]).ainvoke(
+        {"messages": [("user", "weather?"), unreadable()]}, thread(), context=ANN
+    )
+    assert result["messages"][-1].text == "sunny"
+    assert_each_result_has_its_call(model.prompts[0])
+
+
 async def whole(graph: Graph, text: str) -> None:
     await graph.ainvoke({"messages": [("user", text)]}, thread(), context=ANN)
 

@@ -19,6 +19,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from react_mem.agents.config import available_agents
+from tests.support.dev_server import EXAMPLE_GRAPHS
 from tests.support.installing import ROOT, copy_build_context, link_packages
 
 DEPLOYED = "langgraph.deploy.json"
@@ -127,6 +128,11 @@ def test_a_deployment_differs_from_development_in_whom_it_lets_in_alone() -> Non
     assert deployed["http"].pop("cors")["allow_origins"] == []
     assert developed["http"].pop("cors")["allow_origins"] == []
     assert deployed == {**developed, "http": {**developed["http"], **of_its_own}}
+    # the examples and maintenance are for who asks for them
+    assert set(deployed["graphs"]) == {"react", "react_mem", "agent"}
+    asked = subprocess.run(["make", "-n", "dev", "EXAMPLES=1"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "langgraph dev --no-browser --config langgraph.examples.json" in asked.stdout
+    assert all(name in asked.stdout for name in EXAMPLE_GRAPHS)
 
 
 def asked_for(dockerfile: str) -> list[Requirement]:

@@ -271,9 +271,13 @@ async def test_the_form_that_studio_shows(graph: str, client: LangGraphClient) -
     fields = schemas["context_schema"]["properties"]
     left = {"model", "max_iterations", "use_memory", "max_memories"}
     picked = {"agent"} if graph == "agent" else set()
-    assert set(fields) == {"user_id", "system_prompt"} | left | picked
-    # no agent here leaves it; it stays in the form, since a server drops what is not there without a word
-    assert [name for name, field in fields.items() if field.get("readOnly")] == ["system_prompt"]
+    # what no agent leaves to callers is not offered; a run that chooses it is refused all the same
+    assert set(fields) == {"user_id"} | left | picked
+    thread = await new_thread(client)
+    with pytest.raises(Exception, match="system_prompt"):
+        await ask(client, Target(graph, None), "hello", thread, system_prompt="Obey")
+    [assistant] = await client.assistants.search(graph_id=graph)
+    assert assistant["description"]
     assert all(field["title"] and field["description"] for field in fields.values())
     assert "Args:" not in schemas["context_schema"]["description"]
     named, free, nothing = fields["model"]["anyOf"]

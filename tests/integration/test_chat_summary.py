@@ -188,7 +188,9 @@ async def test_whose_profile_is_merged_in(
     answer = (await client.post(as_=user, **given)).json()
     names = {name for name in ("Lan Trần", "Bob") if name in answer["sum_history"] + openai_server.chats()[0].text}
     assert names == ({expected} if expected else set())
-    assert "degraded" not in answer
+    nobody = expected is None and ("user_id" not in given or user == "unchecked")
+    assert [one["part"] for one in answer.get("degraded", [])] == (["customer"] if nobody else [])
+    assert not nobody or "nobody is named" in answer["degraded"][0]["message"]
 
 
 async def test_who_the_customer_is_is_never_taken_from_the_model(client: Client, openai_server: OpenAIServer) -> None:
@@ -197,7 +199,7 @@ async def test_who_the_customer_is_is_never_taken_from_the_model(client: Client,
     answer = (await client.post()).json()
     assert answer["sum_history"] == "Asked for a kettle. Reach them at […]."
     assert answer["full_question"] == ASK["user_input"]
-    assert [part["part"] for part in answer["degraded"]] == ["model", "model"]
+    assert [part["part"] for part in answer["degraded"]] == ["model", "model", "customer"]
 
 
 async def test_what_is_forgotten_of_a_customer_leaves_the_summary(client: Client, openai_server: OpenAIServer) -> None:
@@ -357,7 +359,7 @@ async def test_a_model_that_takes_too_long_is_a_timeout(client: Client, openai_s
 
 async def test_a_model_that_stands_in_answers_and_that_is_said(client: Client, openai_server: OpenAIServer) -> None:
     openai_server.add(Reply(status=500), Reply(json=GOOD))
-    answer = (await client.post(agent="second")).json()
+    answer = (await client.post(agent="second", user_id="carl")).json()
     assert answer["sum_history"] == GOOD["summary"]
     assert [request.body["model"] for request in openai_server.chats()] == ["first", "other"]
     assert [part["part"] for part in answer["degraded"]] == ["model"]
@@ -377,7 +379,7 @@ async def test_messages_without_room_are_left_out_the_oldest_first_and_counted(
 ) -> None:
     openai_server.add(Reply(json=GOOD))
     recent = [{"role": "user", "content": f"message {n} {'with many words ' * 60}"} for n in range(20)]
-    answer = (await client.post(agent="narrow", recent_messages=recent)).json()
+    answer = (await client.post(agent="narrow", recent_messages=recent, user_id="carl")).json()
     [request] = openai_server.chats()
     shown = [n for n in range(20) if f"message {n} " in request.text]
     assert 0 < len(shown) < 20

@@ -170,11 +170,17 @@ def database_for_a_server(server_url: str) -> Iterator[str]:
             runner.run(database.__aexit__(None, None, None))
 
 
+EXAMPLE_GRAPHS = {
+    name: f"react_mem.graphs.server:{name}" for name in ("maintenance", "chat_summary", "planner_worker", "smart_buyer")
+}
+"""Graphs that `make dev EXAMPLES=1` adds."""
+
+
 def _project_config() -> dict[str, Any]:
-    """Return the project's langgraph.json for another folder: it names modules, and there is no .env."""
+    """Return the project's config with the examples, for another folder: it names modules, and there is no .env."""
     config: dict[str, Any] = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
     config.pop("env")
-    return {**config, "dependencies": ["."]}
+    return {**config, "graphs": {**config["graphs"], **EXAMPLE_GRAPHS}, "dependencies": ["."]}
 
 
 def _free_port() -> int:

@@ -617,7 +617,7 @@ class MemoryClient(Transport):
         before.
 
         Returns:
-            What was taken back of what memory had drawn from the user's last words.
+            Result of an undo: the part of memory that had been drawn from the user's last words.
 
         Raises:
             MemoryApiError: If the server refuses: 401, 404, 422, 423, 503.

@@ -16,7 +16,9 @@ MemoryScope: TypeAlias = Annotated[
 ]
 """Scope of memory: the kind of thing that is remembered."""
 
-Origin: TypeAlias = Annotated[Literal["user", "assent", "quoted", "assistant", "tool", "web", "import"], SkipValidation]
+Origin: TypeAlias = Annotated[
+    Literal["user", "assent", "speaker", "quoted", "assistant", "tool", "web", "import"], SkipValidation
+]
 """Provenance of a record, the most trusted first."""
 
 
@@ -714,7 +716,7 @@ class ToldMemory(Answer):
 
 
 class UndoneWrite(Answer):
-    """What was taken back of what memory had drawn from the user's last words."""
+    """Result of an undo: the part of memory that had been drawn from the user's last words."""
 
     texts: list[str] = Field(default_factory=list)
     """What is not believed any more."""

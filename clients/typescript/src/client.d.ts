@@ -400,7 +400,7 @@ export class MemoryClient extends Transport {
   /**
    * Take back what memory has drawn from what the user said last, whose conversation stays; repeated, from before.
    *
-   * @returns What was taken back of what memory had drawn from the user's last words.
+   * @returns Result of an undo: the part of memory that had been drawn from the user's last words.
    * @throws {MemoryApiError} 401, 404, 422, 423, 503.
    */
   undoLast(options?: RequestOptions): Promise<UndoneWrite>;

@@ -321,7 +321,7 @@ export interface MessagePage {
 }
 
 /** Provenance of a record, the most trusted first. */
-export type Origin = "user" | "assent" | "quoted" | "assistant" | "tool" | "web" | "import";
+export type Origin = "user" | "assent" | "speaker" | "quoted" | "assistant" | "tool" | "web" | "import";
 
 /** The profile of a user. */
 export interface OwnersProfile {
@@ -513,7 +513,7 @@ export interface ToldMemory {
   readonly outcome: "new" | "known";
 }
 
-/** What was taken back of what memory had drawn from the user's last words. */
+/** Result of an undo: the part of memory that had been drawn from the user's last words. */
 export interface UndoneWrite {
   /** What is not believed any more. */
   readonly texts?: readonly string[];

@@ -25,10 +25,10 @@ _RUNS = {
         "records_commands": ("worker", "database", "keys", "maintain", "audit", "receipt", "retention", "hold"),
     }.items()
     for command in commands
-}
+} | {"serve": "react_mem.graphs.serving:run_serve"}
 """Functions of the commands; each module is imported when one of its commands runs."""
 
-_MAKES_A_DATABASE = frozenset(("chat", "demo", "import", "skills import", "mcp", "hook", "worker", "hold set"))
+_MAKES_A_DATABASE = frozenset(("chat", "demo", "import", "skills import", "mcp", "hook", "serve", "worker", "hold set"))
 _NEEDS_NO_DATABASE = frozenset(
     ("new", "keys new", "receipt key", "receipt verify", "database distribute", "database reembed")
 )
@@ -176,6 +176,12 @@ def _commands() -> dict[str, tuple[Any, ...]]:
             _option("where", "a SKILL.md, or a folder with such files in it and below", metavar="file"),
         ),
         "mcp": ("serve a client of the Model Context Protocol, such as Claude Code, over stdio", *own),
+        "serve": (
+            "serve REST, the page and MCP to users with API keys or tokens (JWT), with a worker",
+            _AGENT,
+            _option("--host", "where to listen (default: %(default)s, this machine alone)", default="127.0.0.1"),
+            _option("--port", "the port (default: %(default)s)", type=_count, default=2025),
+        ),
         "hook": (
             "one hook of a coding agent, such as Claude Code: its event on standard input",
             *own,

@@ -18,6 +18,7 @@ from __future__ import annotations
 import hmac
 import os
 from collections.abc import Mapping, MutableMapping
+from importlib import import_module
 from typing import Any
 
 from langgraph_sdk import Auth
@@ -83,9 +84,8 @@ def _threads(ctx: Auth.types.AuthContext, value: Any, administrator: bool) -> Au
 
 async def _refuse_held(owner: str, thread_id: str) -> None:
     """Refuse to delete a thread under a legal hold with 423: what was said there is to stay, also in the thread."""
-    # which imports all routes; they run in the same process
-    from react_mem.graphs.http import app
-
+    # by its name, since it imports all routes, and these import this module
+    app = import_module("react_mem.graphs.http").app
     store = getattr(app.state, "store", None)
     for hold in await MemoryFacade(store).holds(owner) if store is not None else ():
         if hold.session_id in ("", thread_id):

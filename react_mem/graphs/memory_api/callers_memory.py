@@ -17,9 +17,10 @@ from fastapi.routing import APIRoute
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
+from react_mem.agents.config import AgentConfig, load_agent_config
 from react_mem.graphs.auth.permissions import ADMINISTRATOR
 from react_mem.graphs.callers import names_user, owner_of
-from react_mem.graphs.chat_summary_route import BoundedRoute, ErrorAnswer
+from react_mem.graphs.chat_summary_route import BoundedRoute, ErrorAnswer, loaded_for
 from react_mem.memory import MemoryFacade
 
 # ETags of conditional requests, as RFC 9110 (8.8.3, 13.1) has them.
@@ -160,7 +161,7 @@ class MemoryRoute(BoundedRoute, KnownFieldsRoute):
     most = MAX_MEMORY_BYTES
 
 
-def memory_router(tag: str = "Memory") -> APIRouter:
+def rest_router(tag: str = "Memory") -> APIRouter:
     """Return a router of the REST interface: its operations are named as their functions are."""
     return APIRouter(
         prefix=PREFIX,
@@ -191,10 +192,16 @@ def found(one: _T | None, name: str) -> _T:
 
 @dataclass(frozen=True)
 class CallersMemory:
-    """The memory that a request is about, with its owner."""
+    """The memory that a request is about, with its owner; `is_mounted` is one that an application opened itself."""
 
     memory: MemoryFacade
     owner: str
+    is_mounted: bool = False
+
+    async def as_agent(self, agent: str) -> AgentConfig:
+        """Return the config of an agent, under the policy of the memory where an application opened that."""
+        config = await loaded_for(agent, load_agent_config)
+        return config.model_copy(update={"memory": self.memory.policy}) if self.is_mounted else config
 
 
 def memory_of(request: Request, user_id: str | None = None) -> CallersMemory:
@@ -205,6 +212,8 @@ def memory_of(request: Request, user_id: str | None = None) -> CallersMemory:
     owner = owner_of(request, user_id)
     if owner is None:
         raise HTTPException(404, NO_OWNER)
+    if mounted := getattr(request.app.state, "memory", None):
+        return CallersMemory(mounted, owner, is_mounted=True)
     store: BaseStore | None = getattr(request.app.state, "store", None)
     if store is None:
         raise HTTPException(503, NO_STORE)

@@ -23,8 +23,8 @@ from react_mem.graphs.memory_api.callers_memory import (
     administers,
     found,
     memory_of,
-    memory_router,
     problems,
+    rest_router,
     returned_by,
     wrong,
 )
@@ -42,7 +42,7 @@ MAX_MESSAGE = 20_000
 MAX_TURNS = 200  # the last turns of a conversation in the prompt: more than any agent is shown by default
 HIDDEN = "[instructions of the agent]"  # these are the deployment's: only administrators see them
 
-router = memory_router()
+router = rest_router()
 
 _PLACES = {
     Section.SYSTEM: "system",
@@ -100,7 +100,7 @@ async def search_memories(body: SearchBody, request: Request) -> SearchAnswer:
     Nothing is written, and no language model is asked.
     """
     asked = memory_of(request, body.user_id)
-    config = await loaded_for(body.agent, load_agent_config)
+    config = await asked.as_agent(body.agent)
     memory = MemoryFacade(asked.memory.store, config.memory.showing(body.limit))
     query = MemoryQuery(
         user_id=asked.owner,

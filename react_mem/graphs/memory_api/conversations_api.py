@@ -11,18 +11,17 @@ from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import AfterValidator, BaseModel, Field
 
-from react_mem.agents.config import load_agent_config
 from react_mem.agents.context_preview import REMEMBERING
 from react_mem.errors import OtherWordsError, UnfitMessageError
-from react_mem.graphs.chat_summary_route import BoundedRoute, loaded_for
+from react_mem.graphs.chat_summary_route import BoundedRoute
 from react_mem.graphs.memory_api.callers_memory import (
     MAX_PAGE,
     USER_ID,
     Asked,
     found,
     memory_of,
-    memory_router,
     problems,
+    rest_router,
     returned_by,
     wrong,
 )
@@ -33,7 +32,7 @@ from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import ClientMessage, OwnerId, StoredMessage, store_told
 from react_mem.memory.turns import AgentMemory, Identity, conclude_soon
 
-router = memory_router("Conversations")
+router = rest_router("Conversations")
 ending = APIRouter(tags=["Conversations"], route_class=BoundedRoute)
 
 log = logging.getLogger(__name__)
@@ -191,7 +190,7 @@ async def store_messages(
     A conversation that is not there begins. The assistant's words teach nothing about the user.
     """
     asked = memory_of(request, body.user_id)
-    config = await loaded_for(body.agent, load_agent_config)
+    config = await asked.as_agent(body.agent)
     if config.manager != REMEMBERING:
         why = f"its manager is {config.manager}, which remembers nothing; name one of {REMEMBERING}"
         raise wrong("agent", why)

@@ -26,8 +26,8 @@ from react_mem.graphs.memory_api.callers_memory import (
     CallersMemory,
     found,
     memory_of,
-    memory_router,
     problems,
+    rest_router,
 )
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt
@@ -112,7 +112,13 @@ async def _unless_gone(asked: Any) -> Any:
 
 @asynccontextmanager
 async def memory_and_threads(request: Request, asked: CallersMemory, refusal: str) -> AsyncIterator[MemoryFacade]:
-    """Yield the caller's memory with the server's threads; 503 with `refusal` where these cannot be reached."""
+    """Yield the caller's memory with the server's threads; 503 with `refusal` where these cannot be reached.
+
+    Memory that an application opened has the checkpointer that it was opened with.
+    """
+    if asked.is_mounted:
+        yield asked.memory
+        return
     try:
         # no key of the environment: it is the server itself that is asked
         async with get_client(api_key=None) as client:
@@ -127,7 +133,7 @@ MAX_IDS = 100
 MAX_TEXT = 2_000
 CONFIRMED = "erase everything"
 
-router = memory_router()
+router = rest_router()
 
 log = logging.getLogger(__name__)
 

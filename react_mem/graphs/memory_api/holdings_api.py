@@ -18,8 +18,8 @@ from react_mem.graphs.memory_api.callers_memory import (
     Asked,
     CallersMemory,
     administers,
-    memory_router,
     problems,
+    rest_router,
     returned_by,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
@@ -36,7 +36,7 @@ _FORMS = {
     "markdown": ("text/markdown; charset=utf-8", "memory.md"),
 }
 
-router = memory_router()
+router = rest_router()
 
 
 class UsageAnswer(MemoryUsage):

@@ -7,12 +7,9 @@ from typing import Annotated, Any, Literal
 from fastapi import Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from react_mem.agents.config import load_agent_config
 from react_mem.errors import MemoryFull
-from react_mem.graphs.chat_summary_route import loaded_for
 from react_mem.graphs.memory_api.callers_memory import (
     MAX_PAGE,
-    PREFIX,
     USER_ID,
     Asked,
     CallersMemory,
@@ -22,8 +19,8 @@ from react_mem.graphs.memory_api.callers_memory import (
     is_alike,
     list_etag,
     memory_of,
-    memory_router,
     problems,
+    rest_router,
     returned_by,
     tagged,
     wanted_revision,
@@ -36,7 +33,7 @@ from react_mem.memory.runtime import OwnerId, remember
 DEFAULT_AGENT = "assistant"
 MAX_SAID = 2_000
 
-router = memory_router()
+router = rest_router()
 
 MemoryId = Annotated[str, Path(min_length=1, max_length=512, description="The id of the memory.")]
 _Name = Annotated[str, Field(max_length=100)]
@@ -155,7 +152,7 @@ async def remember_said(body: RememberBody, request: Request, response: Response
     nothing and is refused.
     """
     asked = memory_of(request, body.user_id)
-    config = await loaded_for(body.agent, load_agent_config)
+    config = await asked.as_agent(body.agent)
     # under the agent's policy, whose quotas bound it
     memory = MemoryFacade(asked.memory.store, config.memory)
     try:
@@ -169,7 +166,7 @@ async def remember_said(body: RememberBody, request: Request, response: Response
         for one in sorted(told.memories, key=lambda one: one.id not in told.new)
     ]
     response.status_code = 201 if told.new else 200
-    response.headers["location"] = f"{PREFIX}/memories/{first.memory.id}"
+    response.headers["location"] = f"{request.url.path}/{first.memory.id}"
     response.headers["etag"] = etag(first.memory.revision)
     return RememberAnswer(memory=first.memory, outcome=first.outcome, also=also)
 

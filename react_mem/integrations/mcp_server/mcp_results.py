@@ -35,12 +35,12 @@ class ShownMemory(BaseModel):
     id: str = Field(description="By which `correct`, `forget` and `why` name it.")
     kind: str = Field(description="`fact`, `message`, `episode`, `summary`, `skill`, ...")
     text: str = Field(
-        description="What is remembered, behind who says so where that is not the user themselves: (agreed), (quoted), "
-        "(assistant), (tool), (page) or (imported)."
+        description="What is remembered, behind who says so where that is not the user themselves: (agreed), "
+        "(speaker), (quoted), (assistant), (tool), (page) or (imported)."
     )
     origin: str = Field(
-        description="Who vouches for it: `user` in their own words, `assent`, `quoted`, `assistant`, `tool`, `web` or "
-        "`import`."
+        description="Who vouches for it: `user` in their own words, `assent`, `speaker`, `quoted`, `assistant`, "
+        "`tool`, `web` or `import`."
     )
     scope: str = Field(description="Where it is kept: `semantic`, `dialog`, `episodic`, `procedural`, ...")
     said_at: datetime = Field(description="When it was said, or first believed.")

@@ -38,19 +38,16 @@ from react_mem.memory.llm.budget import ASSUMED_WINDOW
 from react_mem.memory.llm.causes import checked
 from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.maintenance.worker import AgentWork
-from react_mem.memory.merging.transcript import (
+from react_mem.memory.merging.authors import (
     SOURCE,
+    added_in_run,
     by_other,
-    by_other_agents,
     from_tool,
-    identified,
     is_delegated,
-    is_kept_out,
-    is_said,
     is_users,
-    kept_out,
     running_tool,
 )
+from react_mem.memory.merging.transcript import identified, is_kept_out, is_said, kept_out
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.lifecycle import AgentMemory, Operation, TurnMemory
@@ -361,7 +358,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         thread, mark = thread_of(state), state.get("memory_mark")
         if not thread:
             return {"memory_layout": None}
-        theirs = by_other_agents(thread, memory.config)
+        theirs = await added_in_run(thread, mark and mark["id"], memory.config)
         thread = in_place(thread, theirs)
         tokens = self._policy.context.window
         frame = Frame(thread=thread, policy=self._policy, window=Window(tokens or ASSUMED_WINDOW, tokens is not None))
@@ -404,7 +401,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         # in the user's name after the input of the run: not the user's
         asked = state.get("memory_asked")
         start = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == asked), len(thread))
-        theirs = [by_other(message, "run") for message in thread[start:] if is_users(message)]
+        theirs = [by_other(message, "middleware") for message in thread[start:] if is_users(message)]
         thread = in_place(thread, theirs)
         unkept = [*(await memory.withheld(thread, tells=False)).values()]
         thread, theirs = in_place(thread, unkept), [*theirs, *unkept]

@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.budget import count_tokens as count_tokens
     from react_mem.memory.llm.budget import tool_tokens as tool_tokens
     from react_mem.memory.llm.causes import without_secrets as without_secrets
+    from react_mem.memory.merging.authors import added_in_run as added_in_run
+    from react_mem.memory.merging.authors import by_other as by_other
+    from react_mem.memory.merging.authors import from_tool as from_tool
+    from react_mem.memory.merging.authors import is_delegated as is_delegated
+    from react_mem.memory.merging.authors import is_users as is_users
+    from react_mem.memory.merging.authors import running_tool as running_tool
     from react_mem.memory.merging.transcript import NOTICE as NOTICE
     from react_mem.memory.merging.transcript import PREAMBLE as PREAMBLE
     from react_mem.memory.merging.transcript import as_said as as_said
-    from react_mem.memory.merging.transcript import by_other as by_other
-    from react_mem.memory.merging.transcript import by_other_agents as by_other_agents
     from react_mem.memory.merging.transcript import derived_id as derived_id
-    from react_mem.memory.merging.transcript import from_tool as from_tool
-    from react_mem.memory.merging.transcript import is_delegated as is_delegated
     from react_mem.memory.merging.transcript import is_kept_out as is_kept_out
-    from react_mem.memory.merging.transcript import is_users as is_users
     from react_mem.memory.merging.transcript import kept_out as kept_out
     from react_mem.memory.merging.transcript import message_record_id as message_record_id
-    from react_mem.memory.merging.transcript import running_tool as running_tool
     from react_mem.memory.merging.transcript import text_of as text_of
     from react_mem.memory.merging.transcript import with_appended as with_appended
     from react_mem.memory.model.external import WebAnswer as WebAnswer

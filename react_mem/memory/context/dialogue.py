@@ -30,7 +30,8 @@ from react_mem.memory.llm.budget import (
     cut_to,
     message_tokens,
 )
-from react_mem.memory.merging.transcript import is_users
+from react_mem.memory.merging.authors import is_users
+from react_mem.memory.merging.blocks import with_text, without_media
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import Fragment, MemoryResultItem
@@ -93,7 +94,9 @@ def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: in
     measured: list[ThreadTurn] = []
     for start, end in reversed([*pairwise(starts)]):
         shown = (message for message in thread[start:end] if not isinstance(message, SystemMessage))
-        counted = [(message_tokens(bounded(message, max_chars)), is_step(message)) for message in shown]
+        # of the turn before this one, a question may still be about the picture
+        cut = (bounded(message, max_chars, media=not measured) for message in shown)
+        counted = [(message_tokens(message), is_step(message)) for message in cut]
         said = sum(tokens for tokens, step in counted if not step)
         measured.append(ThreadTurn(start, end, sum(tokens for tokens, _ in counted), said))
     return measured
@@ -131,35 +134,26 @@ def is_instruction(message: BaseMessage) -> bool:
     return message.type == "system"
 
 
-def bounded(message: AnyMessage, max_chars: int) -> AnyMessage:
+def bounded(message: AnyMessage, max_chars: int, *, media: bool = False) -> AnyMessage:
     """Return a message of an earlier turn, its text cut to `max_chars`: a paste is not paid for in every turn.
 
-    Instructions stay whole.
+    Images, sounds and files are named, unless `media` keeps them. Instructions stay whole.
     """
-    if not isinstance(message.content, str) or len(message.content) <= max_chars or isinstance(message, SystemMessage):
+    if isinstance(message, SystemMessage):
         return message
-    left_out = len(message.content) - max_chars
-    text = _CUT_EARLIER.format(beginning=message.content[:max_chars], left_out=left_out)
-    return message.model_copy(update={"content": text})
+
+    def cut(text: str) -> str:
+        left_out = len(text) - max_chars
+        return _CUT_EARLIER.format(beginning=text[:max_chars], left_out=left_out) if left_out > 0 else text
+
+    return with_text(message if media else without_media(message), cut)
 
 
 def squeezed(message: BaseMessage, max_tokens: int | None) -> BaseMessage:
     """Return a message of the current turn cut to its beginning and end; `max_tokens` is None for no limit."""
     if max_tokens is None:
         return message
-    if isinstance(message.content, str):
-        text = squeezed_text(message.content, max_tokens - MESSAGE_TOKENS)
-        return message if text is message.content else message.model_copy(update={"content": text})
-    texts = [block.get("text") if isinstance(block, dict) else block for block in message.content]
-    longest = max((text for text in texts if isinstance(text, str)), key=len, default="")
-    cut = squeezed_text(longest, max_tokens - MESSAGE_TOKENS)
-    if cut is longest:
-        return message
-    blocks = [
-        block if text is not longest else cut if isinstance(block, str) else {**block, "text": cut}
-        for block, text in zip(message.content, texts, strict=True)
-    ]
-    return message.model_copy(update={"content": blocks})
+    return with_text(message, lambda text: squeezed_text(text, max_tokens - MESSAGE_TOKENS))
 
 
 def squeezed_text(text: str, max_tokens: int | None) -> str:
@@ -350,8 +344,9 @@ def _that_fit(lines: Sequence[_OutlineLine], room: int, counts: LineTokens) -> l
 
 def _exchange(one: Mapping[str, str], said_chars: int, answer_chars: int) -> _OutlineLine:
     said = _short(one["said"] or one["shown"], said_chars)
-    text = f"- {'' if one['said'] else LABELS[Origin.QUOTED]}{said}"
-    parts = [Fragment(id=one["id"], role="user", content=said)]
+    by = one.get("by")
+    text = f"- {f'{LABELS[Origin.SPEAKER]}{by}: ' if by else ''}{'' if one['said'] else LABELS[Origin.QUOTED]}{said}"
+    parts = [Fragment(id=one["id"], role=by or "user", content=said)]
     if "answer" in one:
         answer = _short(one["answer"], answer_chars)
         text += f" ({answer})" if one["role"] == "assistant" else f" ({one['role']}: {answer})"

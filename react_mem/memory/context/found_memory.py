@@ -21,7 +21,7 @@ from react_mem.memory.llm.answers import flat
 from react_mem.memory.llm.budget import count_lines
 from react_mem.memory.merging.blocks import shown_blocks
 from react_mem.memory.model.interface import Fragment, MemoryDoubt, MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import DOCUMENT, FACT, MESSAGE, SUMMARY, about_of, origin_of
+from react_mem.memory.model.kinds import DOCUMENT, FACT, MESSAGE, SUMMARY, about_of, origin_of, speaker_of
 from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.memory.model.records import local
 from react_mem.prompts import load_prompt
@@ -242,17 +242,17 @@ def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool,
     with suppress(ValueError):
         at = local(datetime.fromisoformat(at), zone).replace(tzinfo=None).isoformat()
     date = at.partition("+")[0].removesuffix("Z").replace("T", " ") if times else at[:10]
+    who = speaker_of(payload)
     if kind == FACT.name:
         text = str(payload.get("quote") or payload.get("text") or "")
-        days = [
-            f"{name} {told_day(str(payload[field]), text, at)}" for name, field in _TIMES.items() if payload.get(field)
-        ]
+        told = {name: str(payload[field]) for name, field in _TIMES.items() if payload.get(field)}
+        days = [*([who] if who else []), *(f"{name} {told_day(day, text, at)}" for name, day in told.items())]
         return ", ".join((f"past {date}" if payload.get("current") is False else f"fact {date}", *days))
     named = str(payload.get("id") or "")[:SUMMARY_ID]
     if kind == SUMMARY.name and named.isalnum():
         # by which a tool reads what it was made of
         kind = f"{kind} {named}"
-    role = str(payload.get("role") or "")
+    role = who or str(payload.get("role") or "")
     # where the label says who speaks, that is enough
     return f"{kind} {date}" + (f", {role}" if role and f"({role}) " != LABELS[origin] else "")
 

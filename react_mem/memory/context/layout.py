@@ -26,7 +26,8 @@ from react_mem.memory.context.dialogue import (
 )
 from react_mem.memory.language.statements import asks_about_the_past, asks_whole
 from react_mem.memory.llm.budget import MESSAGE_TOKENS, Section, Window, count_tokens, message_tokens, sure
-from react_mem.memory.merging.transcript import is_users, message_record_id, text_of
+from react_mem.memory.merging.authors import is_users
+from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
@@ -94,9 +95,10 @@ def lay_out(
     ids = [message.id for message in thread[: now + 1]]
     # what was shown first may have been removed from the thread since: then all that is left of it is shown
     first, whole = (ids.index(id_) if id_ in ids else 0 for id_ in (layout["first"], layout["whole"]))
+    before = current_start(thread[:now])
     for place in visible(thread, first, whole):
-        message = thread[place]
-        head.append(bounded(message, MESSAGE_CHARS) if place < now else _current(message, layout))
+        message, media = thread[place], place >= before
+        head.append(bounded(message, MESSAGE_CHARS, media=media) if place < now else _current(message, layout))
     return head
 
 
@@ -256,7 +258,7 @@ class Frame:
     def query(self, identity: Identity, agent_id: str) -> MemoryQuery:
         """Return the query of the turn, without the messages that the prompt shows in any case."""
         certain = self.certain(self.recent, self.profile_cap)
-        question = text_of(self.thread[-1])
+        question = text_of(self.thread[self.now])
         return MemoryQuery(
             user_id=identity.user_id,
             session_id=identity.session_id,

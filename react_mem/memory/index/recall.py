@@ -148,7 +148,7 @@ def scored(item: Item, score: float | None) -> SearchItem:
     return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
 
 
-PARTNER_FIELDS = ("role", "text", "created_at")
+PARTNER_FIELDS = ("role", "text", "created_at", "origin", "speaker")
 """Fields of a message's partner, beside its id."""
 
 

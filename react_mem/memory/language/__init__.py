@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from react_mem.memory.language.folding import edges as edges
     from react_mem.memory.language.folding import fold as fold
     from react_mem.memory.language.folding import normalise as normalise
+    from react_mem.memory.language.own_words import named_in as named_in
     from react_mem.memory.language.own_words import own_words_in as own_words_in
     from react_mem.memory.language.standing import standing_in as standing_in
     from react_mem.memory.language.statements import asks_for_overview as asks_for_overview

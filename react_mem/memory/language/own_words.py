@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from react_mem.memory.language import FILES, LANGUAGES, pattern_of
+from react_mem.memory.language import FILES, LANGUAGES, UNSPACED, pattern_of, words_under
 from react_mem.memory.language import shown_parts as shown
 from react_mem.memory.language.folding import unmarked
 from react_mem.memory.language.shown_parts import Span, joined, or_else
@@ -236,6 +236,54 @@ def _chats(text: str) -> Iterator[Span]:
     if stamped:
         last = text.find("\n\n", stamped[-1][1] - 1)
         yield stamped[0][0], _closing(text[: last + 1] if last >= 0 else text, stamped[-1][1], blank=False)
+
+
+_WHO = r"[^\W\d_][^\n:：,，;.!?。！？<>\[\](){}\"]{0,39}"
+_HEAD = pattern_of(
+    rf"\s*(?:<@!?(\w{{2,40}})>[:,]?[ \t]+|\[({_WHO})\][:：]?[ \t]+|({_WHO}?)[ \t]*[:：](?!//)[ \t]*)(?=\S)"
+)
+
+GENERIC_NAMES = frozenset(words_under("generic_names"))
+"""Words for the user of a chat, such as "user" or "human", in all languages."""
+
+_LABEL_WORDS = GENERIC_NAMES | words_under("labels")
+_NAME_WORDS = 3
+_NAME_LETTERS = 6
+"""Most words of a name before what its bearer says, and most letters in a script without spaces."""
+
+
+def named_in(text: str) -> tuple[str, int]:
+    """Return the name of who says a message, before its words, and where they begin; empty and 0 without one.
+
+    A line of another name as well makes it a conversation, which somebody shows.
+
+    >>> [named_in(said)[0] for said in ("Bob: I love tea", "[Carol] Hi", "<@U1> Hi", "Note: I am vegan", "Diet: vegan")]
+    ['Bob', 'Carol', 'U1', '', '']
+    """
+    found = _HEAD.match(text, 0, _MAX_LEAD)
+    if found is None:
+        return "", 0
+    name = found[1] or (found[2] or found[3]).strip()
+    if not found[1] and not _is_name(name):
+        return "", 0
+    heads = (_HEAD.match(text, begin, min(end, begin + _MAX_LEAD)) for begin, end in _lines(text, found.end()))
+    others = {(head[2] or head[3] or "").strip() for head in islice(filter(None, heads), _MOST_LEADS)}
+    return ("", 0) if any(map(_is_name, others - {name})) else (name, found.end())
+
+
+def _is_name(label: str) -> bool:
+    """Return true for what may be somebody's name: capitals or another script, and no word of a form or a note."""
+    words = label.split()
+    if _UNSPACED_NAME.fullmatch(label):
+        said = any(one.first_person.search(label) for one in LANGUAGES if one.unspaced)
+        shaped = len(label) <= _NAME_LETTERS and not said
+    else:
+        shaped = len(label) > 1 and 0 < len(words) <= _NAME_WORDS and all(word[0].isupper() for word in words)
+    spelt = [label.casefold(), *map(str.casefold, words)]
+    return shaped and _LABEL_WORDS.isdisjoint(spelt) and not is_mail_label(label)
+
+
+_UNSPACED_NAME = pattern_of(f"[{UNSPACED}ー]+")
 
 
 def _after_lead(text: str, begin: int, end: int, line: str) -> int | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.store.base import BaseStore
@@ -39,6 +39,72 @@ _CAPTION = ("caption", "alt", "alt_text", "title", "description", "filename", "f
 _MAX_CAPTION = 300
 _MAX_URL = 2_000
 _MAX_MIME = 100  # character limits of a client's description of a block; a longer address is not an address of anything
+
+
+M = TypeVar("M", bound=BaseMessage)
+
+
+def blocks_of(message: BaseMessage) -> list[dict[str, Any]]:
+    """Return the content of a message as blocks: a string, and each string among blocks, as a block of text.
+
+    >>> blocks_of(AIMessage("Hi"))
+    [{'type': 'text', 'text': 'Hi'}]
+    """
+    given = [message.content] if isinstance(message.content, str) else message.content
+    return [{"type": "text", "text": block} if isinstance(block, str) else block for block in given]
+
+
+def words_in(block: Mapping[str, Any]) -> str:
+    """Return the words of a block: its text, or the transcript of a voice note; empty of another medium.
+
+    >>> words_in({"type": "input_audio", "input_audio": {"data": "aGk=", "transcript": "Buy tea"}})
+    'Buy tea'
+    """
+    words = block.get("text") or (_flat(block).get("transcript") if medium_of(block) == "audio" else "")
+    return words if isinstance(words, str) else ""
+
+
+def texts_of(message: BaseMessage) -> list[str]:
+    """Return the texts of a message, of a string and of blocks alike, without media and thinking."""
+    said = (block for block in blocks_of(message) if not (medium_of(block) or block.get("type") in THOUGHTS))
+    return list(filter(None, map(words_in, said)))
+
+
+def with_text(message: M, change: Callable[[str], str]) -> M:
+    """Return a message with its text changed; the same message if it stays. The texts of blocks are changed as one.
+
+    >>> with_text(AIMessage([{"type": "text", "text": "So "}, {"type": "text", "text": "long"}]), str.upper).content
+    [{'type': 'text', 'text': 'SO LONG'}]
+    """
+    if isinstance(message.content, str):
+        text = change(message.content)
+        return message if text == message.content else message.model_copy(update={"content": text})
+    # an answer is cut into blocks within its sentences
+    whole = ("" if isinstance(message, AIMessage) else "\n").join(texts_of(message))
+    if (text := change(whole)) == whole:
+        return message
+    blocks: list[dict[str, Any]] = []
+    said = [{"type": "text", "text": text}]
+    for block in blocks_of(message):
+        if medium_of(block) or block.get("type") in THOUGHTS or not words_in(block):
+            blocks.append(block)
+        else:
+            blocks += said
+            said = []
+    return message.model_copy(update={"content": blocks})
+
+
+def without_media(message: M) -> M:
+    """Return a message with its media in words, `[image]` or a voice note's transcript; the same without any."""
+    if not has_media(message):
+        return message
+    blocks = [
+        {"type": "text", "text": words_in(block) or shown_blocks([{**block, "caption": caption_of(block)}])}
+        if medium_of(block)
+        else block
+        for block in blocks_of(message)
+    ]
+    return message.model_copy(update={"content": blocks})
 
 
 def medium_of(block: Any) -> str:

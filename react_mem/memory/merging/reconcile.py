@@ -30,6 +30,7 @@ def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id
         quote=operation.quote,
         reading=operation.reading,
         keywords=operation.topic,
+        speaker=operation.speaker,
         origin=operation.origin,
         # said to be over when it was said: history from the beginning
         current=operation.valid_to is None or operation.valid_to >= said_at,
@@ -140,7 +141,7 @@ class _Batch:
                 self.retire(fact, target.said_at, superseded_by=target.id)
         elif not target.current:
             return
-        elif operation.relation == "unsure" or operation.origin is not Origin.USER:
+        elif operation.relation == "unsure" or not _may_change(operation, target):
             # a possible contradiction: both stay
             for one, other in ((fact, target.id), (target, fact.id)) if fact.current else ():
                 self._keep(one.model_copy(update={"doubts": tuple(dict.fromkeys([*one.doubts, other]))}))
@@ -234,7 +235,7 @@ class _Batch:
         self._keep(now.model_copy(update={"doubts": kept}))
 
     def _end(self, target: Fact | None, operation: Operation, when: datetime) -> None:
-        if target is None or not target.current or operation.origin is not Origin.USER:
+        if target is None or not target.current or not _may_change(operation, target):
             return
         if self._is_beside(target, operation) or target.said_at > when:
             return
@@ -250,6 +251,12 @@ class _Batch:
                 less = tuple(one for one in other.doubts if one != fact.id)
                 self._keep(other.model_copy(update={"doubts": less}))
         self._keep(retire(fact.model_copy(update={"doubts": ()}), when, self.at, **by))
+
+
+def _may_change(operation: Operation, fact: Fact) -> bool:
+    """Return true for the user's own words, and for those of the person whom a fact is about and by."""
+    own = fact.origin is Origin.SPEAKER and normalise(fact.about) == normalise(operation.speaker)
+    return operation.origin is Origin.USER or (operation.origin is Origin.SPEAKER and own)
 
 
 def stated(stored: Mapping[str, Fact], known: Fact | None, new: Fact) -> dict[str, Fact]:

@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, TypeVar, cast
 from uuid import NAMESPACE_OID, uuid5
 
-from cachetools import LRUCache
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
-from langchain_core.runnables import RunnableConfig
-from langgraph.store.base import BaseStore, Item, PutOp
-from langgraph.types import Command, Send
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.language.secrets import kept_of, secrets_in, values_of
 from react_mem.memory.language.standing import kind_of_standing
+from react_mem.memory.merging.authors import Owner, is_users
 from react_mem.memory.merging.blocks import (
     CALLS,
     THOUGHTS,
+    blocks_of,
     called,
     calls_of,
     has_media,
     medium_of,
     thought_before,
     thoughts_in,
+    words_in,
 )
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.kinds import MESSAGE
-from react_mem.memory.model.namespaces import meta_namespace, setting
-from react_mem.memory.model.operations import Change
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Message, Role, SecretPolicy, now, record_id, with_origin, with_zone
-from react_mem.memory.store.process_state import kept_with
+from react_mem.memory.model.records import Message, Role, SecretPolicy, now, origin_of_role, with_origin, with_zone
 
 NOTICE = "notice"
 """Mark of an answer by the runtime in place of the model, such as that it stopped: not recalled."""
@@ -48,9 +40,6 @@ PREAMBLE = "preamble"
 
 NOT_KEPT = "not_kept"
 """Mark of a message of a turn without memory: it stays in the thread, and memory never has it."""
-
-SOURCE = "lc_source"
-"""LangChain's mark of a human message that is not the user's: a middleware's summary, a tool's page."""
 
 SAID_AT = "said_at"
 """Field with the time of an older message; without it, the time of storing counts."""
@@ -86,18 +75,6 @@ def identified(messages: Iterable[M]) -> list[M]:
 def derived_id(message: BaseMessage, before: str | None) -> str:
     """Return an id for a message without one, by the id of its predecessor, empty at the beginning of a thread."""
     return str(uuid5(NAMESPACE_OID, f"{before}:{message.type}:{message.content}"))
-
-
-def is_users(message: BaseMessage) -> bool:
-    """Return true if a human message is the user's own."""
-    return isinstance(message, HumanMessage) and not message.additional_kwargs.get(SOURCE)
-
-
-def by_other(message: M, source: str) -> M:
-    """Return a human message marked as not the user's, by its source; other messages, and marks of middleware, stay."""
-    if not is_users(message):
-        return message
-    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, SOURCE: source}})
 
 
 def withheld(messages: Sequence[M], policy: SecretPolicy) -> list[M]:
@@ -151,10 +128,13 @@ def to_records(
     first: int,
     session_id: str,
     agent_id: str,
+    owner: Owner | None = None,
     policy: SecretPolicy = "mask",
     known: Sequence[str] = (),
 ) -> list[Message]:
     """Return records of a conversation's messages, from an index on: user messages, and answers that tell something.
+
+    With an `owner`, a human message of another name is that speaker's; without one, each is the user's.
 
     Tool results belong to the steps of the turn and are left out; tool calls and thinking are kept with the answer
     that they led to. A message with media alone has an empty text and its whole content (see `referring`). Messages
@@ -177,14 +157,21 @@ def to_records(
             heard.update(origin_of_result(call["name"]) for call in calls_of(message))
             behind.append(message)
         message = _without_private(message) if is_users(message) else message
+        if not (role := _role(message)):
+            continue
+        speaker, origin = message.name or "", origin_of_role(role)
+        if role == "user" and owner is not None:
+            speaker, message = owner.spoken(message)
+            origin = Origin.SPEAKER if speaker else origin
         text = _words_of(message)
-        if message.id in out or not (text or has_media(message)) or not (role := _role(message)):
+        if message.id in out or not (text or has_media(message)):
             continue
         record = Message(
             id=message_record_id(session_id, message),
             text=text[:MAX_INDEXED_CHARS],
             role=role,
-            speaker=message.name or "",
+            speaker=speaker,
+            origin=origin,
             content=_content(message),
             turn=place,
             created_at=at if _wrong_time(message, at) else _said_at(message) or at,
@@ -192,7 +179,7 @@ def to_records(
             agent_id=agent_id,
             tool_calls=called(behind),
             thinking=thoughts_in(behind),
-            standing=kind_of_standing(text) if role == "user" else "",
+            standing=kind_of_standing(text) if origin is Origin.USER else "",
         )
         behind = []
         # a tool that was given a refused secret is no part of what is said
@@ -284,10 +271,8 @@ def _words_of(message: BaseMessage) -> str:
 
 def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> str:
     """Return the texts of a message as one; `named` gives the text of a block that has none."""
-    if isinstance(message.content, str):
-        return message.content.strip()
-    said = (b for b in message.content if isinstance(b, str) or b.get("type") not in THOUGHTS)
-    parts = [b if isinstance(b, str) else str(b.get("text") or named(b)) for b in said]
+    said = (block for block in blocks_of(message) if block.get("type") not in THOUGHTS)
+    parts = (words_in(block) or named(block) for block in said)
     return " ".join(part.strip() for part in parts if part.strip())
 
 
@@ -322,62 +307,7 @@ def _content(message: BaseMessage) -> str | list[dict[str, Any]]:
         text = message.content.removeprefix(preamble).lstrip() if preamble else message.content
         thought = thought_before(text) if isinstance(message, AIMessage) else ""
         return text.removeprefix(thought).lstrip() if thought else text
-    blocks = [{"type": "text", "text": b} if isinstance(b, str) else b for b in message.content]
-    return [block for block in blocks if block.get("type") not in THOUGHTS | CALLS]
-
-
-# Speakers in a user's conversations, by name.
-
-_KIND = "speaker"
-_MAX_SPEAKERS = 100
-_MAX_OWNERS = 1_000
-_NEVER = float("-inf")
-_FRESH_SECONDS = 300.0
-"""A name learnt meanwhile by another process costs only the ranking of questions that use it."""
-
-
-class Known(LRUCache[str, tuple[float, tuple[str, ...], int]]):
-    """LRU cache of owners' speakers: time of reading, names, and number of names including those written since."""
-
-    def __init__(self) -> None:
-        super().__init__(_MAX_OWNERS)
-
-
-async def speakers_of(store: BaseStore, user_id: str) -> tuple[str, ...]:
-    """Return the names of the speakers in a user's conversations."""
-    owners = kept_with(store, Known)
-    learnt, names, _ = owners.get(user_id, (_NEVER, (), 0))
-    if time.monotonic() - learnt < _FRESH_SECONDS:
-        return names
-    found = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=_MAX_SPEAKERS, refresh_ttl=False)
-    names = tuple(sorted(str(item.value["name"]) for item in found))
-    owners[user_id] = (time.monotonic(), names, len(names))
-    return names
-
-
-def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message]) -> list[Change]:
-    """Return the writes of speakers that are new with some messages."""
-    owners = kept_with(store, Known)
-    _, known, written = owners.get(user_id, (_NEVER, (), 0))
-    new = sorted({message.speaker for message in messages if message.speaker} - set(known))
-    new = new[: max(0, _MAX_SPEAKERS - written)]
-    if new:
-        # read again: what is written now may fail; until then it counts, so that they cannot become more and more
-        owners[user_id] = (_NEVER, known, written + len(new))
-    namespace = meta_namespace(user_id)
-    return [PutOp(namespace, record_id(_KIND, name), {"kind": _KIND, "name": name}, index=False) for name in new]
-
-
-async def silenced(store: BaseStore, user_id: str, left: Sequence[Item]) -> list[Change]:
-    """Return the deletes of speakers without a message among all remaining records of the owner."""
-    speaking = {item.value.get("speaker") for item in left}
-    found = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=_MAX_SPEAKERS, refresh_ttl=False)
-    return [PutOp(item.namespace, item.key, None) for item in found if item.value["name"] not in speaking]
-
-
-def forget_speakers(store: BaseStore, user_id: str) -> None:
-    """Drop an owner's speakers from the cache of this process."""
-    kept_with(store, Known).pop(user_id, None)
+    return [block for block in blocks_of(message) if block.get("type") not in THOUGHTS | CALLS]
 
 
 # End of an answer that the runtime added: part of the message, and not of what the model said.
@@ -419,81 +349,3 @@ def as_said(message: M) -> M:
 
 def _block(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
-
-
-# Human messages that are not the user's: a page returned by a tool, a task delegated by another agent. Only the input
-# of a run is the user's. An agent that is a node of another graph gets that graph's thread, in which a named message
-# is another agent's, unless the thread begins with that name; unnamed additions by its nodes look like the user's.
-
-_TOOL_NODES = frozenset({"tools", "act"})
-"""Names of the node that runs tools: LangGraph's own, and ours."""
-
-_in_tool: ContextVar[bool] = ContextVar("in_tool", default=False)
-
-R = TypeVar("R")
-
-
-def running_tool() -> AbstractContextManager[None]:
-    """Mark the run of a tool: agents run within it are delegated to, on any thread."""
-    return setting(_in_tool, True)
-
-
-def is_delegated(config: RunnableConfig, thread: Sequence[BaseMessage] = ()) -> bool:
-    """Return true if another agent wrote the input of a run: within a tool, or as a subagent of Deep Agents.
-
-    Human messages in its `thread` of which none is the user's mean delegation as well.
-    """
-    human = [message for message in thread if isinstance(message, HumanMessage)]
-    return (
-        _in_tool.get()
-        or (config.get("configurable") or {}).get("ls_agent_type") == "subagent"
-        or not _TOOL_NODES.isdisjoint(_nodes_above(config))
-        or bool(human and not any(map(is_users, human)))
-    )
-
-
-def by_other_agents(thread: Sequence[M], config: RunnableConfig) -> list[M]:
-    """Return the messages of other agents in the thread of a parent graph, marked as theirs."""
-    if not _nodes_above(config):
-        return []
-    human = [message for message in thread if is_users(message)]
-    return [by_other(one, "agent") for one in human if one.name and one.name != human[0].name]
-
-
-def _nodes_above(config: RunnableConfig) -> list[str]:
-    path = str((config.get("configurable") or {}).get("checkpoint_ns") or "").split("|")
-    return [part.split(":")[0] for part in path[:-1]]
-
-
-def from_tool(result: R, state: Any) -> R:
-    """Return the result of a tool with its human messages marked as the tool's.
-
-    Messages of the agent's thread, in its `state`, that a tool passes on stay as they are.
-    """
-    if isinstance(result, list):
-        return [from_tool(part, state) for part in result]  # type: ignore[return-value]
-    if not isinstance(result, Command):
-        return result
-    thread = state.get("messages", ()) if isinstance(state, Mapping) else getattr(state, "messages", ())
-    goto = [_sent(one, thread) for one in result.goto] if isinstance(result.goto, list | tuple) else result.goto
-    return replace(result, update=_update(result.update, thread), goto=_sent(goto, thread))
-
-
-def _sent(goto: Any, thread: Sequence[BaseMessage]) -> Any:
-    return Send(goto.node, _update(goto.arg, thread)) if isinstance(goto, Send) else goto
-
-
-def _update(update: Any, thread: Sequence[BaseMessage]) -> Any:
-    if isinstance(update, Mapping):
-        return {name: _said(value, thread) if name == "messages" else value for name, value in update.items()}
-    if isinstance(update, list | tuple):
-        return [(name, _said(value, thread) if name == "messages" else value) for name, value in update]
-    return update
-
-
-def _said(said: Any, thread: Sequence[BaseMessage]) -> Any:
-    if not isinstance(said, list | tuple | str | dict | BaseMessage):
-        # it replaces the thread, or is no message
-        return said
-    messages = convert_to_messages(said if isinstance(said, list) else [said])
-    return [message if message in thread else by_other(message, "tool") for message in messages]

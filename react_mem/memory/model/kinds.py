@@ -6,6 +6,7 @@ All code that stores, searches, lists, exports or erases records asks this table
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -260,6 +261,19 @@ def about_of(value: Mapping[str, Any]) -> str:
     """
     name = str(value.get("about") or "")
     return "" if name == "user" else name
+
+
+def speaker_of(value: Mapping[str, Any]) -> str:
+    """Return the name of another person than the user who said a record, given as JSON, without marks; else empty.
+
+    >>> speaker_of({"origin": "speaker", "speaker": "Bob [admin]"}), speaker_of({"origin": "user", "speaker": "Ann"})
+    ('Bob admin', '')
+    """
+    name = str(value.get("speaker") or "") if value.get("origin") == Origin.SPEAKER else ""
+    return " ".join(_MARKS.sub(" ", name).split())
+
+
+_MARKS = re.compile(r"[\[\](){}<>,:]")
 
 
 def origin_of(value: Mapping[str, Any]) -> Origin:

@@ -27,7 +27,8 @@ class TranscriptMessage:
     """Message of the transcript.
 
     A message of the `context` was read before, and only resolves references. The `origin` of an answer made of a tool's
-    result or a page is no higher than theirs. `snapshot` is true if the switching engine asks for one of its turn.
+    result or a page is no higher than theirs. `snapshot` is true if the switching engine asks for one of its turn. The
+    `speaker` is the name of who says it, where that is another person than the user.
     """
 
     id: str
@@ -37,6 +38,7 @@ class TranscriptMessage:
     context: bool = False
     origin: Origin = Origin.USER
     snapshot: bool = False
+    speaker: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Operation:
         quote: The user's exact words, where `text` differs.
         reading: The model's wording, for the index.
         topic: Words to find it by that are not in its text, for the index.
+        speaker: The name of who says it, where that is another person than the user.
     """
 
     relation: Relation
@@ -80,6 +83,7 @@ class Operation:
     valid_to: datetime | None = None
     needs: tuple[str, ...] = ()
     topic: str = ""
+    speaker: str = ""
 
     @property
     def id(self) -> str:

@@ -19,6 +19,8 @@ class Origin(StrEnum):
     """The user's own words."""
     ASSENT = "assent"
     """The user's yes to something that the assistant proposed."""
+    SPEAKER = "speaker"
+    """Words of another person in the user's conversation, who is named."""
     QUOTED = "quoted"
     """Code, quotations, forwarded or pasted text inside a message of the user's."""
     ASSISTANT = "assistant"
@@ -35,6 +37,7 @@ class Origin(StrEnum):
 LABELS = {
     Origin.USER: "",
     Origin.ASSENT: "(agreed) ",
+    Origin.SPEAKER: "(speaker) ",
     Origin.QUOTED: "(quoted) ",
     Origin.ASSISTANT: "(assistant) ",
     Origin.TOOL: "(tool) ",

@@ -56,11 +56,12 @@ def local(at: datetime, zone: tzinfo) -> datetime:
 MAX_SPEAKER_CHARS = 100  # characters of a speaker's name: each message has it, and each question is compared with it
 
 
-def _one_name(name: str) -> str:
+def one_name(name: str) -> str:
+    """Return a name on one line, cut to its limit."""
     return " ".join(name[: 10 * MAX_SPEAKER_CHARS].split())[:MAX_SPEAKER_CHARS].strip()
 
 
-SpeakerName = Annotated[str, AfterValidator(_one_name)]
+SpeakerName = Annotated[str, AfterValidator(one_name)]
 """Name of a speaker, on one line; a longer one is cut, since the message is stored whatever its speaker is called."""
 
 MAX_META_BYTES = 4_000  # bytes of a caller's notes on a record: ids and labels, not content
@@ -401,16 +402,18 @@ class Fact(Record):
         suspended: Its ends that do not count now: only such a branch says so, it has been said again since, or it has
             been withdrawn itself.
         lapses: Periods in which it was not believed before it was said again: answers as of a time depend on them.
+        speaker: The name of who said it, where that is another person than the user.
         wordings: Its other wordings, the oldest first.
         verbatim: Whether it is verbatim, because no model has read it.
         unread: Whether it is verbatim and still to be offered to an extraction.
         concluded: Whether it is verbatim and was reviewed when its conversation was concluded: it stays as it was said.
     """
 
-    RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "concluded", "keywords")
+    RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "concluded", "keywords", "speaker")
 
     kind: Literal["fact"] = "fact"
     about: str = "user"
+    speaker: SpeakerName = ""
     quote: str = ""
     reading: str = ""
     keywords: str = ""

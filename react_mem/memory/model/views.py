@@ -355,7 +355,7 @@ class HiddenMemory(BaseModel, extra="forbid", frozen=True):
 
 
 class UndoneWrite(BaseModel):
-    """What was taken back of what memory had drawn from the user's last words."""
+    """Result of an undo: the part of memory that had been drawn from the user's last words."""
 
     texts: list[str] = Field(default_factory=list, description="What is not believed any more.")
     restored: list[str] = Field(default_factory=list, description="What it had ended, and is believed again.")

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from react_mem.memory.language.hedging import claim_of as claim_of
     from react_mem.memory.llm.causes import checked as checked
     from react_mem.memory.llm.causes import secret_finder as secret_finder
+    from react_mem.memory.merging.authors import speaker_changes as speaker_changes
     from react_mem.memory.merging.blocks import said_content as said_content
     from react_mem.memory.merging.facts import fact_changes as fact_changes
     from react_mem.memory.merging.facts import load_facts as load_facts
     from react_mem.memory.merging.reconcile import revived as revived
     from react_mem.memory.merging.reconcile import succeeded as succeeded
-    from react_mem.memory.merging.transcript import speaker_changes as speaker_changes
     from react_mem.memory.model.files import AgentFile as AgentFile
     from react_mem.memory.model.kinds import KINDS as KINDS
     from react_mem.memory.model.kinds import kind_named as kind_named

@@ -20,7 +20,8 @@ from react_mem.memory.language.terms import index_terms
 from react_mem.memory.language.times import named_periods
 from react_mem.memory.llm.answers import as_json, block, flat, object_schema, row
 from react_mem.memory.llm.calls import ModelQuestion
-from react_mem.memory.merging.transcript import is_users, text_of
+from react_mem.memory.merging.authors import is_users
+from react_mem.memory.merging.transcript import text_of
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import TaskStatus
 from react_mem.memory.reflect.task_store import MAX_STEPS, Step, TaskGraph, woven

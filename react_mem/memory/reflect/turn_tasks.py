@@ -16,7 +16,8 @@ from react_mem.memory.llm.answers import flat
 from react_mem.memory.llm.budget import count_lines
 from react_mem.memory.llm.calls import Asker
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.merging.transcript import is_users, message_record_id, text_of
+from react_mem.memory.merging.authors import is_users
+from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Task

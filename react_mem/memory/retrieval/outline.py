@@ -28,7 +28,7 @@ from react_mem.memory.model.interface import (
     MemoryScope,
     reranker_at,
 )
-from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of
+from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of, speaker_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
@@ -114,7 +114,7 @@ def _exchange(hit: RecallHit, seen: Collection[str]) -> dict[str, str] | None:
     shown = "" if own else gist_of(head)
     if not (own or shown):
         return None
-    line = {"id": hit.key, "at": str(value.get("created_at")), "said": own, "shown": shown}
+    line = {"id": hit.key, "at": str(value.get("created_at")), "said": own, "shown": shown, "by": speaker_of(value)}
     answer = hit.partner
     if answer is not None and answer["id"] not in seen and (told := gist_of(str(answer.get("text") or "")[:_READ])):
         line |= {"answer_id": str(answer["id"]), "answer": told, "role": str(answer["role"])}
@@ -203,13 +203,12 @@ def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
 
 def fragments(recalled: RecallHit) -> tuple[Fragment, ...]:
     """Return the texts of a memory and its partner, if any, in the order of the conversation."""
-    role = str(recalled.item.value.get("role", ""))
-    own = Fragment(id=recalled.item.key, role=role, content=recalled.text)
-    if recalled.partner is None:
+    value, partner = recalled.item.value, recalled.partner
+    role = str(value.get("role", ""))
+    own = Fragment(id=recalled.item.key, role=speaker_of(value) or role, content=recalled.text)
+    if partner is None:
         return (own,)
-    other = Fragment(
-        id=recalled.partner["id"], role=recalled.partner["role"] or "", content=recalled.partner["text"] or ""
-    )
+    other = Fragment(id=partner["id"], role=speaker_of(partner) or partner["role"] or "", content=partner["text"] or "")
     return (own, other) if role == "user" else (other, own)
 
 

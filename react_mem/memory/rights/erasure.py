@@ -14,10 +14,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory.graph.links import fall
+from react_mem.memory.merging.authors import silenced
 from react_mem.memory.merging.concept_store import concepts_without
 from react_mem.memory.merging.forks import forgotten_branches, part_of
 from react_mem.memory.merging.reconcile import says_again
-from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import named_session
 from react_mem.memory.model.kinds import CONCEPT, FACT, KINDS, MESSAGE, PROFILE, kind_of
 from react_mem.memory.model.namespaces import ATTACHMENTS, LINKS, META, encode, meta_namespace, owner_namespace

@@ -15,8 +15,8 @@ from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.errors import LegalHoldError
 from react_mem.memory.llm.causes import checked_calls
+from react_mem.memory.merging.authors import forget_speakers
 from react_mem.memory.merging.forks import part_of
-from react_mem.memory.merging.transcript import forget_speakers
 from react_mem.memory.model.kinds import CONCEPT, PROFILE, kind_of
 from react_mem.memory.model.namespaces import META, Namespace, meta_namespace
 from react_mem.memory.model.operations import Change

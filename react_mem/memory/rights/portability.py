@@ -16,8 +16,8 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
+from react_mem.memory.merging.authors import speaker_changes
 from react_mem.memory.merging.blocks import without_data
-from react_mem.memory.merging.transcript import speaker_changes
 from react_mem.memory.model.kinds import PENDING, kind_named, kind_of
 from react_mem.memory.model.namespaces import Namespace, off_loop
 from react_mem.memory.model.operations import Change, put

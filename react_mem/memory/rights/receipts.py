@@ -22,7 +22,7 @@ from react_mem.memory.graph.links import links_of
 from react_mem.memory.index.recall import Recall, RecallOp, read_question
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.merging.transcript import speakers_of
+from react_mem.memory.merging.authors import speakers_of
 from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryScope
 from react_mem.memory.model.kinds import searched_scopes
 from react_mem.memory.model.namespaces import scope_namespace

@@ -16,8 +16,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory import telemetry
+from react_mem.memory.merging.authors import silenced
 from react_mem.memory.merging.forks import part_of, without_marks
-from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import (
     CHAIN,

@@ -1,4 +1,4 @@
-"""What the states of a user's threads still say after a forgetting, by channel.
+"""Checks of what the states of a user's threads still say after a forgetting, by channel.
 
 A thread keeps its messages: those that memory knows as forgotten are blank in its prompts. Any other channel, and any
 other message, such as a tool's result, may go to the model again: middleware reads files, notes and lists from there.
@@ -34,8 +34,7 @@ async def look_through_threads(
 ) -> AsyncIterator[Check]:
     """Yield a check of each channel that the threads of a user have: the threads whose state says the forgotten."""
     if checkpointer is None:
-        told = "no checkpointer was given; what tools and other middleware keep there is the application's to remove"
-        yield Check(name=f"{UNREAD} thread states", problem=told)
+        yield Check(name=f"{UNREAD} thread states", problem="no checkpointer was given")
         return
     marks = [str(item.value["thread_id"]) for item in await thread_marks(store, user_id)]
     named = await threads_of(checkpointer, user_id)

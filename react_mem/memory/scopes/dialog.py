@@ -16,8 +16,9 @@ from langgraph.store.base import GetOp, Op, SearchOp
 from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import checked
+from react_mem.memory.merging.authors import Owner, speaker_changes
 from react_mem.memory.merging.blocks import kept_apart, led_apart
-from react_mem.memory.merging.transcript import message_record_id, misdated, speaker_changes, to_records
+from react_mem.memory.merging.transcript import message_record_id, misdated, to_records
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent, named_session
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
@@ -230,8 +231,8 @@ class DialogMemoryStore(ScopeStore):
         stored = await self.every(user_id, session_id=session_id, kind=MESSAGE.name)
         known = {value["id"]: value["turn"] for value in stored}
         first = max(known.values(), default=-1) + 1
-        where = {"session_id": session_id, "agent_id": agent_id}
-        records = to_records(messages, first=first, policy=self._policy.secrets, **where)
+        of = {"session_id": session_id, "agent_id": agent_id}
+        records = to_records(messages, first=first, owner=Owner(user_id), policy=self._policy.secrets, **of)
         said = [
             self.made(Message, {**record.to_value(), **vouched[record.id]}) if record.id in vouched else record
             for record in records
@@ -357,7 +358,8 @@ def _said(given: Mapping[str, Any], place: str) -> tuple[BaseMessage, dict[str, 
     message = kind(
         content=content or "", id=str(given.get("id") or uuid.uuid4()), name=given.get("speaker") or given.get("name")
     )
-    return message, {"role": role, "origin": origin_of_role(role)}
+    # whether it is the user's or a named speaker's, its record tells
+    return message, {"role": role} if role == "user" else {"role": role, "origin": origin_of_role(role)}
 
 
 def _position(values: Iterable[dict[str, Any]], limit_turns: int) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:

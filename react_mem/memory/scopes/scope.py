@@ -20,8 +20,8 @@ from react_mem.memory.graph.links import capped
 from react_mem.memory.index.entries import matches, orders
 from react_mem.memory.index.recall import Question, Recall, RecallHit, RecallOp, only, read_question
 from react_mem.memory.llm.causes import checked_calls
+from react_mem.memory.merging.authors import speakers_of
 from react_mem.memory.merging.facts import in_favour
-from react_mem.memory.merging.transcript import speakers_of
 from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import KINDS, STATE, filter_marks, kinds_of
 from react_mem.memory.model.namespaces import Namespace, scope_namespace

@@ -20,8 +20,9 @@ from react_mem.memory.language.secrets import kept_of
 from react_mem.memory.language.standing import as_stated
 from react_mem.memory.language.statements import forget_last, forgets_all_about, sentences, statements_in, to_forget
 from react_mem.memory.llm.answers import fence
+from react_mem.memory.merging.authors import Owner, author_of, is_users
 from react_mem.memory.merging.facts import doubts_of, hold_episode, others_of, write_facts
-from react_mem.memory.merging.transcript import identified, is_kept_out, is_said, is_users, message_record_id, text_of
+from react_mem.memory.merging.transcript import identified, is_kept_out, is_said, message_record_id, text_of
 from react_mem.memory.model.external import OWN_TOOLS, origin_of_result
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
@@ -69,14 +70,17 @@ class Heard:
         return self.own[-1] if self.own else ""
 
     @classmethod
-    def of(cls, state: Any, session_id: str) -> Self:
-        """Read the latest turns of a conversation from an agent's state; not for an event loop."""
+    def of(cls, state: Any, session_id: str, owner: Owner) -> Self:
+        """Read the latest turns of a conversation from an agent's state; not for an event loop.
+
+        What a named speaker says is said in the conversation, and is not the owner's own.
+        """
         thread: Sequence[BaseMessage] = identified(state.get("messages", ())) if isinstance(state, Mapping) else ()
         asked = [place for place, message in enumerate(thread) if is_users(message)]
         if not asked:
             return cls()
         latest = thread[asked[-_TURNS:][0] :]
-        users = [message for message in latest if is_users(message)]
+        users = [message for message in latest if author_of(message, owner) == "user"]
         before = next((m for m in reversed(thread[: asked[-1]]) if isinstance(m, AIMessage) and is_said(m)), None)
         results = [m for m in latest if _is_shown(m)]
         pages = _PAGES in str((state.get("layout") or {}).get("retrieved", ""))
@@ -88,7 +92,7 @@ class Heard:
             observed=tuple(message.text for message in results),
             tainted=pages
             or any(map(_is_shown, thread))
-            or any(shows_something(text_of(m)) for m in thread if is_users(m)),
+            or any(author_of(m, owner) != "user" or shows_something(text_of(m)) for m in thread if is_users(m)),
             unkept=is_kept_out(users[-1]) or kept_of(text_of(users[-1])) is None,
             origin=lowest(
                 [Origin.ASSISTANT, *(origin_of_result(m.name or "") for m in results), *([Origin.WEB] if pages else [])]
@@ -179,7 +183,7 @@ class ToolMemory:
     @classmethod
     async def of(cls, memory: MemoryFacade, identity: Identity, agent_id: str, state: Any) -> Self:
         """Return the memory for a call of a tool; the agent's state has the messages of the thread."""
-        heard = await asyncio.to_thread(Heard.of, state, identity.session_id)
+        heard = await asyncio.to_thread(Heard.of, state, identity.session_id, Owner(identity.user_id))
         return cls(memory, identity.user_id, identity.session_id, agent_id, heard)
 
     @classmethod
@@ -191,7 +195,7 @@ class ToolMemory:
         said = storable(said)
         # told again the same day it is the same message
         message = HumanMessage(said, id=record_id("told", f"{now():%Y-%m-%d}", said))
-        heard = await asyncio.to_thread(Heard.of, {"messages": [message]}, identity.session_id)
+        heard = await asyncio.to_thread(Heard.of, {"messages": [message]}, identity.session_id, Owner(""))
         return cls(memory, identity.user_id, identity.session_id, agent_id, replace(heard, tainted=True))
 
     async def store(self, text: str, about: str, replaces: str) -> list[Fact] | Unclear | None:
@@ -288,7 +292,7 @@ class ToolMemory:
 
     async def forget_asked(self, messages: Sequence[BaseMessage]) -> list[Forgotten]:
         """Carry out the requests to forget in the user's last message, and return the outcome of each."""
-        said = [message for message in messages if is_users(message)]
+        said = [message for message in messages if author_of(message, Owner(self.user_id)) == "user"]
         done = []
         for sentence in await asyncio.to_thread(lambda: sentences(_own(said[-1])[:_FORGET_CHARS])) if said else []:
             last = forget_last(sentence)

@@ -195,6 +195,7 @@ def _stretches(text: str) -> Iterator[str]:
 
 _NAMED_AS = {"purpose": "chat_summary", "run_name": "chat_summary"}
 FIRST, NEXT = "chat_summary_first", "chat_summary_next"  # prompts without and with a previous summary
+NO_IDENTITY = "nobody is named (user_id) or authenticated, so no profile is merged in"
 _COUNTED_AS = {"model": "model", "customer": "store", "prompt": "store", "messages": "context"}
 
 
@@ -258,6 +259,8 @@ class ChatSummarizer:
             degraded += [Degradation(part="model", message=problem) for problem in (*failures, *problems)]
             for part in {one.part for one in degraded}:
                 telemetry.count("degradations", part=_COUNTED_AS[part])
+            if user_id is None and not found.customer and store is not None and self._policy.recall.profile:
+                degraded.append(Degradation(part="customer", message=NO_IDENTITY))
             language = language_of(draft.text("language"), chat.shown[-1].get("content") or request.user_input)
             # where nobody could be asked who the customer is, what was known before still holds
             customer = found.customer if found.answered else former_customer

@@ -15,7 +15,7 @@ from react_mem.memory.language.statements import may_state, statements_in
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import known_as, reconcile, said_again, stated, ways
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import FACT, PENDING
+from react_mem.memory.model.kinds import FACT, PENDING, speaker_of
 from react_mem.memory.model.operations import Change, EpisodeDraft, Extraction, Operation, Unread, delete, put
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import ProfileValue
@@ -72,9 +72,12 @@ def _verbatim(said: Iterable[tuple[Message, str]], agent_id: str) -> list[Fact]:
     facts: dict[str, Fact] = {}
     at = now()
     for message, text in said:
+        speaker = speaker_of(vars(message))
         new = Fact(
-            id=fact_id("user", text),
+            id=fact_id(speaker or "user", text),
             text=text,
+            about=speaker or "user",
+            speaker=speaker,
             verbatim=True,
             created_at=at,
             said_at=message.created_at,

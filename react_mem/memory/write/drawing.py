@@ -20,7 +20,7 @@ from react_mem.memory.language.statements import is_pleasantry, sentences
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import Arm, MemoryScope
-from react_mem.memory.model.kinds import CHAIN, FACT
+from react_mem.memory.model.kinds import CHAIN, FACT, speaker_of
 from react_mem.memory.model.namespaces import off_loop, scope_namespace
 from react_mem.memory.model.operations import Change, EpisodeDraft, ExistingMemory, Extraction, TranscriptMessage, put
 from react_mem.memory.model.origins import Origin, lowest
@@ -130,6 +130,7 @@ def transcript_of(
             context=m.id not in read,
             origin=m.origin,
             snapshot=m.id in wanted,
+            speaker=speaker_of(vars(m)),
         )
         for m in messages
         if m.text

@@ -23,9 +23,11 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import MemoryFull
 from react_mem.memory import telemetry
 from react_mem.memory.context import Assembled, Frame, assemble
+from react_mem.memory.context.dialogue import current_start
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import cause_for_clients, cause_of
-from react_mem.memory.merging.transcript import is_users, misdated, withheld
+from react_mem.memory.merging.authors import is_users
+from react_mem.memory.merging.transcript import misdated, withheld
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.identity import Identity, identify, switched_off, why_off
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
@@ -244,6 +246,10 @@ class TurnMemory:
         """Return the memories, and the failure of storing the question or a notice about it."""
         if not thread:
             return await turns.memory.read(query), ""
+        asked = thread[current_start(thread)]
+        if asks := (await turns.owner([asked])).speaker(asked):
+            # "I" in a speaker's question is that speaker
+            query = query.model_copy(update={"query": f"{asks}: {query.query}"})
         results, opened = await asyncio.gather(
             turns.memory.read(query), turns.open(thread, since), return_exceptions=True
         )

@@ -371,8 +371,8 @@ class _Uptake:
         return found
 
     def _read(self, place: int, said: ClientMessage, agent_id: str, many: int) -> _ReadMessage:
-        where = {"session_id": self._session, "agent_id": agent_id}
-        records = to_records([_message(said, "")], first=0, policy=self._policy, **where)
+        of, session = [_message(said, "")], self._session
+        records = to_records(of, first=0, session_id=session, agent_id=agent_id, policy=self._policy)
         if not records:
             raise UnfitMessageError(place, "it says nothing; leave such a message out")
         told = _ReadMessage(place, said, records[0])

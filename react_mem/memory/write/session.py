@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
+from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore, PutOp, SearchItem, SearchOp
 
 from react_mem.errors import ExtractionError, LegalHoldError, ModelUnavailable
 from react_mem.memory import telemetry
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import cause_of, scrub
+from react_mem.memory.merging.authors import Owner
 from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, FACT, MESSAGE, PENDING
@@ -97,6 +99,14 @@ class Session:
             ended=ended,
             **self.where,
         )
+
+    async def owner(self, messages: Iterable[BaseMessage]) -> Owner:
+        """Return the owner; with the name in the profile, if one of these messages names its author otherwise."""
+        owner = Owner(self.user_id)
+        if not any(isinstance(message, HumanMessage) and owner.speaker(message) for message in messages):
+            return owner
+        profile = await self.memory.profile.get_profile(self.user_id)
+        return Owner(self.user_id, profile.known_values().get("name", "") if profile is not None else "")
 
     async def messages(self, ids: Collection[str]) -> list[Message]:
         """Return the existing messages among some ids, in that order."""

@@ -13,7 +13,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.language.comparison import share
 from react_mem.memory.language.standing import standing_in
 from react_mem.memory.llm.causes import checked_calls
-from react_mem.memory.merging.transcript import is_users, text_of
+from react_mem.memory.merging.authors import is_users
+from react_mem.memory.merging.transcript import text_of
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import DOCUMENT, FACT, MESSAGE
 from react_mem.memory.model.operations import Receipt

@@ -16,7 +16,6 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -26,16 +25,9 @@ from langgraph.store.base import SearchItem
 from react_mem.memory import telemetry
 from react_mem.memory.language.secrets import masked_in
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.merging.authors import is_users, speaker_changes
 from react_mem.memory.merging.blocks import kept_apart, omitted
-from react_mem.memory.merging.transcript import (
-    is_said,
-    is_users,
-    message_record_id,
-    secrets_told,
-    speaker_changes,
-    to_records,
-    vouched,
-)
+from react_mem.memory.merging.transcript import is_said, message_record_id, secrets_told, to_records, vouched
 from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryScope
@@ -90,7 +82,7 @@ class TurnToStore:
     ends: bool = False
 
     @classmethod
-    def of(
+    async def of(
         cls,
         session: Session,
         thread: Sequence[BaseMessage],
@@ -104,10 +96,15 @@ class TurnToStore:
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), first)
         start = min(first, asked)
-        policy = session.memory.policy.secrets
-        known = [] if policy == "keep" else secrets_told(thread)
-        records = to_records(thread[start:], first=start, policy=policy, known=known, **session.where)
-        steps = steps if policy == "keep" else [masked_in(dict(step), known) for step in steps]
+        policy, said = session.memory.policy.secrets, thread[start:]
+        owner = await session.owner(said)
+
+        def read() -> tuple[list[Message], Sequence[AgentStep]]:
+            known = [] if policy == "keep" else secrets_told(thread)
+            made = to_records(said, first=start, owner=owner, policy=policy, known=known, **session.where)
+            return made, steps if policy == "keep" else [masked_in(dict(step), known) for step in steps]
+
+        records, steps = await off_loop(_READING * characters_of(said), read)
         if session.elsewhere:
             records = [record.model_copy(update={"elsewhere": True}) for record in records]
         # no answer is trusted more than what it was made of
@@ -255,8 +252,7 @@ class Turns(Session):
 
         `since` is the id of the last message in memory, from `last_id`; None at the start.
         """
-        turn = await off_loop(_READING * characters_of(thread), partial(TurnToStore.of, self, thread, since))
-        return await turn.store()
+        return await (await TurnToStore.of(self, thread, since)).store()
 
     async def close(
         self,
@@ -286,8 +282,8 @@ class Turns(Session):
         told = [*map(origin_of_result, (step["action"] for step in steps)), *([Origin.WEB] if searched else []), *heard]
         about = {"task_steps": tuple(task_steps), "task_type": task_type, "snapshot": snapshot, "ends": True}
         noted = {"used": tuple(used), "run_id": run_id} if used or run_id else None
-        made = partial(TurnToStore.of, self, thread, since, steps, told, noted, **about)
-        await (await off_loop(_READING * characters_of(thread), made)).store()
+        turn = await TurnToStore.of(self, thread, since, steps, told, noted, **about)
+        await turn.store()
 
     async def extract(self) -> TurnReport:
         """Extract from the waiting turns of this conversation and from turns of crashed workers; then summarise.

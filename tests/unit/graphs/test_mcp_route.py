@@ -14,10 +14,9 @@ from fastapi.testclient import TestClient
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from starlette.authentication import SimpleUser
-from starlette.routing import Route
 
 from react_mem.agents.cli import main
-from react_mem.graphs.mcp_route import PATH, ClientsMemory
+from react_mem.graphs.mcp_route import PATH, route
 from react_mem.installation import pip_install
 from tests.support.routes import NOBODY
 
@@ -32,10 +31,9 @@ class _Ann(SimpleUser):
 @contextmanager
 def served(store: BaseStore | None, user: Any) -> Iterator[TestClient]:
     """Serve the route to a user of a server."""
-    route = ClientsMemory()
-    app = FastAPI(lifespan=lambda _: route.running())
+    app = FastAPI()
     app.state.store = store
-    app.router.routes.append(Route(PATH, route))
+    app.router.routes.append(route)
 
     async def authenticated(scope: Any, receive: Any, send: Any) -> None:
         await app(scope if scope["type"] == "lifespan" else {**scope, "user": user}, receive, send)

@@ -117,6 +117,21 @@ def test_an_image_in_the_question_stays() -> None:
     assert "Goal: What is it?" in shown[0].text
 
 
+@pytest.mark.parametrize("every", [False, True])
+def test_a_turn_that_is_compressed_begins_with_the_models_thinking_still(every: bool) -> None:
+    thinking: Any = [{"type": "thinking", "thinking": "I look.", "signature": "s"}]
+    rounds = [round_(n, [f"page {n}"]) for n in range(8)]
+    for part in rounds if every else rounds[:1]:
+        part[0] = part[0].model_copy(update={"content": thinking})
+    prompts, _ = play(rounds)
+    for prompt in prompts[1:]:
+        first, *behind = prompt[3:]
+        assert first.content == thinking
+        assert [message.type for message in behind] == ["tool", *["ai", "tool"] * (len(behind) // 2)]
+    assert len(notes_in(prompts[-1])) > 1
+    assert len(prompts[-1]) < 3 + 2 * len(rounds)
+
+
 def test_a_thread_edited_meanwhile_is_shown_as_it_is() -> None:
     _, notes = play([round_(n, ["x"]) for n in range(5)])
     edited: list[BaseMessage] = [HumanMessage("other", id="h9"), *round_(9, ["y"])]

@@ -16,7 +16,7 @@ from langgraph.store.memory import InMemoryStore
 
 import react_mem
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.transcript import Known
+from react_mem.memory.merging.authors import Known
 from react_mem.memory.retrieval.last_known import LastReads
 from react_mem.memory.retrieval.stock_recall import StockScale
 from react_mem.memory.store.process_state import kept_with

@@ -131,7 +131,7 @@ async def test_forgetting_erases_the_fact_that_is_meant(what: str) -> None:
     await agent.tell(LIVES_IN_HUE)
     told = await agent.ask("forget", said="Forget the green tea, please.", what=what)
     assert told.startswith("Forgotten. ")
-    assert told.endswith("nothing left")
+    assert told.endswith("nothing left. Never looked at: thread states (no checkpointer was given)")
     assert [fact.text for fact in await agent.facts()] == [LIVES_IN_HUE]
     assert await agent.facts(current=False) == []
     assert "green" not in await agent.everything()

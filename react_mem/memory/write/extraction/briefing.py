@@ -80,6 +80,11 @@ class Briefing:
         return any(message.snapshot for message in self.messages)
 
     @property
+    def speakers(self) -> bool:
+        """True if other people than the user speak in it."""
+        return any(message.speaker for message in self.messages)
+
+    @property
     def texts(self) -> tuple[list[str], list[str]]:
         """The messages of the user and the assistant, and the tool results."""
         said = [message.text for message in self.messages if message.role != "tool"]
@@ -135,11 +140,12 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
         quoted = len(message.text) - len(own[place])
         tainted = tainted or message.role == "tool" or message.origin not in _TRUSTED or quoted > 0
         if place not in said:
-            who = f"{message.role} (before)" if message.context else message.role
+            named = _flat(message.speaker) or message.role
+            who = f"{named} (before)" if message.context else named
             shown.append(_ends(own[place], MAX_OTHER_CHARS))
             lines.append(f"{who}: {_flat(shown[-1])}")
             continue
-        lines.append("user:")
+        lines.append(f"{_flat(message.speaker) or 'user'}:")
         last = -1
         for one in open_[place]:
             number = len(clauses) + 1

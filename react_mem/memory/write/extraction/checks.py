@@ -177,6 +177,8 @@ class _Checker:
         said = " ".join(clause.text for clause in clauses)
         if all(clause.asks for clause in clauses):
             raise Refused("its clause asks or quotes")
+        if any(briefing.messages[briefing.clauses[number].message].speaker for number in cited):
+            raise Refused("its clause is another person's")
         about = set[str]().union(*(self.locator.about.get(number, ()) for number in cited))
         if about and not about & {"user", value}:
             raise Refused("its clause is about somebody else")

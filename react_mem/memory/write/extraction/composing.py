@@ -111,16 +111,19 @@ class Composer:
         if relation in ("ends", "forget"):
             # the end needs no fact of its own: the message says it
             ending = Operation(relation, "", target_id=target_id, quote=quote, source_ids=(message.id,), origin=origin)
+            ending = replace(ending, speaker=message.speaker)
             return replace(ending, valid_to=over_by(quote, *said)) if relation == "ends" else ending
         when = resolve(part or quote, *said)
         reading = fact.sentence
         shown = [quote, *self._context(fact), *put]
         # a sentence that helps to find the clause
         reads = reading != text and 0 < len(reading) <= MAX_TEXT and share(reading, [quote]) > 0
+        about = about_whom(proposed.about, [*shown, *self.briefing.known], quote)
         return Operation(
             relation=relation,
             text=text,
-            about=about_whom(proposed.about, [*shown, *self.briefing.known], quote),
+            about=message.speaker or about if about == "user" else about,
+            speaker=message.speaker,
             target_id=target_id,
             quote=quote if text != quote else "",
             reading=reading if reads and is_borne_out(reading, shown) else "",
@@ -206,10 +209,15 @@ class Composer:
         label = label_of(proposed.target)
         if not label or proposed.rel == "new":
             return None, ()
+        speaker = self.briefing.messages[fact.clauses[0].message].speaker
         known = self.briefing.targets.get(label)
         if known is not None:
-            return known.id, wordings(known)
+            # another person says nothing of what is known of the user or somebody else, and has nothing forgotten
+            own = proposed.rel != "forget" and normalise(known.about) == normalise(speaker)
+            return (known.id, wordings(known)) if own or not speaker else (None, ())
         earlier = self._of_clause.get(label)
+        if earlier is not None and speaker not in ("", earlier.speaker):
+            return None, ()
         number = int(label) if label.isdecimal() and len(label) < 4 else 0
         numbered = self.briefing.clauses.get(number)
         if earlier is not None and earlier.text and numbered and numbered.message < fact.clauses[0].message:
@@ -241,7 +249,7 @@ class Composer:
                 saying = without_times(saying[:MAX_CLAUSE], said.date()) + saying[MAX_CLAUSE:]
             new = numbers(saying) - set(re.findall(r"\d+", when))
             return "same" if meant and new <= set[str]().union(*map(numbers, put), *map(spelt, put)) else "new"
-        if relation not in CHANGING or (meant and origin is Origin.USER):
+        if relation not in CHANGING or (meant and origin in (Origin.USER, Origin.SPEAKER)):
             return relation
         if relation in ("ends", "forget"):
             raise Refused("the user's words do not name what is to be ended")

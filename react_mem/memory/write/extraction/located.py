@@ -46,7 +46,7 @@ _FROM_QUESTION = 0.5
 _MAX_STRANGE = 8_000
 """Characters read of a message that somebody else may have written."""
 
-_SPEAKERS = frozenset({Origin.USER, Origin.ASSENT, Origin.ASSISTANT})
+_SPEAKERS = frozenset({Origin.USER, Origin.ASSENT, Origin.ASSISTANT, Origin.SPEAKER})
 
 
 @dataclass(frozen=True)

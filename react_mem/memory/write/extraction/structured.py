@@ -79,7 +79,7 @@ class StructuredExtractor:
             fields = "\n".join(f"- {name}: {description}" for name, description in profile.items())
             self.instructions += f"\n\n{load_prompt('extract_profile').format(fields=fields)}"
         self._repair = load_prompt("extract_repair")
-        self.snapshot = load_prompt("extract_snapshot")
+        self._snapshot, self._speakers = load_prompt("extract_snapshot"), load_prompt("extract_speakers")
         self._models = [(model, self.bound(model)) for model in map(without_retries, models)]
 
     async def extract(
@@ -142,13 +142,14 @@ class StructuredExtractor:
         )
         return said.text, said.broken_off
 
+    def wishes(self, briefing: Briefing) -> list[str]:
+        """Return what is said to the model of this conversation only."""
+        return [self._speakers] * briefing.speakers + [self._snapshot] * briefing.snapshot
+
     def prompt(self, briefing: Briefing, failed: InvalidOutput | None = None) -> list[BaseMessage]:
         """Return the messages for a model. See `ask`."""
-        wish = self.snapshot if briefing.snapshot else ""
-        messages: list[BaseMessage] = [
-            SystemMessage(self.instructions),
-            HumanMessage("\n".join(filter(None, [briefing.memories, briefing.transcript, wish]))),
-        ]
+        asked = [briefing.memories, briefing.transcript, *self.wishes(briefing)]
+        messages: list[BaseMessage] = [SystemMessage(self.instructions), HumanMessage("\n".join(filter(None, asked)))]
         if failed is not None:
             if failed.raw:
                 messages.append(AIMessage(failed.raw[:_MAX_SHOWN]))
@@ -189,7 +190,7 @@ class LangMemExtractor(StructuredExtractor):
         self, model: BaseChatModel, bound: Any, briefing: Briefing, failed: InvalidOutput | None, seconds: float
     ) -> tuple[str, bool]:
         """Ask for one tool call. See `StructuredExtractor.ask`."""
-        wishes = [self.snapshot if briefing.snapshot else "", self.repair(failed) if failed else ""]
+        wishes = [*self.wishes(briefing), self.repair(failed) if failed else ""]
         material = {
             "messages": [HumanMessage(briefing.transcript)],
             "memories": briefing.memories,

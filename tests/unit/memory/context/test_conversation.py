@@ -95,3 +95,15 @@ def test_of_blocks_the_long_text_is_cut_and_an_image_stays() -> None:
     cut = squeezed(HumanMessage([{"type": "text", "text": "x" * 100_000}, image]), 200)
     assert cut.content[1] == image
     assert len(cut.text) < 2_000
+
+
+def test_an_answer_in_blocks_is_cut_like_a_text_and_old_pictures_are_named() -> None:
+    answer = AIMessage([{"type": "text", "text": f"{n:>4} " + "x" * 995} for n in range(20)])
+    assert bounded(answer, WHOLE).text == bounded(AIMessage(answer.text), WHOLE).text
+    assert len(bounded(answer, WHOLE).text) < WHOLE + 200
+    picture = {"type": "image", "base64": "iVBORw0KGgo=" * 20_000, "mime_type": "image/png"}
+    asked = HumanMessage([{"type": "text", "text": "What is it?"}, picture])
+    note = HumanMessage([{"type": "audio", "base64": "aGk=" * 20_000, "transcript": "Buy tea."}])
+    assert bounded(asked, WHOLE, media=True) is asked
+    assert [block["text"] for block in bounded(asked, WHOLE).content] == ["What is it?", "[image]"]
+    assert bounded(note, WHOLE).text == "Buy tea."

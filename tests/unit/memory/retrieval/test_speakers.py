@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.transcript import forget_speakers, speakers_of
+from react_mem.memory.merging.authors import forget_speakers, speakers_of
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.store.capabilities import everything

@@ -1,0 +1,98 @@
+"""`react-mem serve`: the memory alone on a port, for users with API keys or signed tokens (JWT).
+
+No LangGraph server, Redis or licence key: one process with REST, page, MCP, the stream of changes and the worker.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph_sdk import Auth
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.routing import Mount, Route
+
+from react_mem.agents.agent_opening import ConfiguredRunners
+from react_mem.agents.config import AgentConfig
+from react_mem.errors import ServerAuthError
+from react_mem.graphs.auth.by_api_key import FILE_ENV, ApiKeys
+from react_mem.graphs.auth.permissions import bearer_token
+from react_mem.graphs.memory_router import CurrentUser, memory_router
+from react_mem.installation import of_extra
+from react_mem.memory import MemoryFacade, StorageSettings
+from react_mem.memory.runtime import Worker, open_storage
+
+# MCP is served too, whose package brings the server
+with of_extra("mcp"):
+    import uvicorn
+
+
+def callers(environ: Mapping[str, str] = os.environ) -> CurrentUser:
+    """Return who calls: by the API keys of `AUTH_API_KEYS_FILE`, else by the tokens of `AUTH_JWT_ISSUER` and others.
+
+    Raises:
+        ServerAuthError: If neither is set, or not so that it can be used.
+    """
+    if environ.get(FILE_ENV, "").strip():
+        keys = ApiKeys.from_env(environ)
+
+        def by_key(request: Request) -> str:
+            sent = request.headers.get("x-api-key", "") or _bearer(request.headers)
+            identity = keys.identity(sent)
+            if identity is None:
+                raise HTTPException(401, "the API key is not known")
+            return identity
+
+        return by_key
+    if not any(environ.get(name, "").strip() for name in environ if name.startswith("AUTH_JWT_")):
+        raise ServerAuthError(
+            f"`react-mem serve` has to know its users: set {FILE_ENV} (API keys), or AUTH_JWT_ISSUER and "
+            "AUTH_JWT_AUDIENCE with AUTH_JWT_JWKS_URL or AUTH_JWT_SECRET (tokens); see docs/security.md"
+        )
+    with of_extra("auth"):
+        from react_mem.graphs.auth.by_jwt import JwtSettings, Tokens
+    settings = JwtSettings.from_env(environ)
+    tokens = Tokens(settings)
+
+    async def by_token(request: Request) -> str:
+        try:
+            claims = await tokens.claims(_bearer(request.headers))
+        except Auth.exceptions.HTTPException as error:
+            raise HTTPException(error.status_code, error.detail) from None
+        return str(claims[settings.identity_claim])
+
+    return by_token
+
+
+def _bearer(headers: Headers) -> str:
+    try:
+        return bearer_token(headers.get("authorization"))
+    except Auth.exceptions.HTTPException as error:
+        raise HTTPException(error.status_code, error.detail) from None
+
+
+async def run_serve(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Any) -> int:
+    """Serve until interrupted; return the exit code."""
+    current_user = await asyncio.to_thread(callers)
+    async with open_storage(settings) as storage:
+        memory = MemoryFacade(storage.memory, config.memory, checkpointer=storage.checkpointer)
+        page = Route("/", lambda _: RedirectResponse("/memory/ui"))
+        app = Starlette(routes=[page, Mount("/memory", memory_router(memory, current_user))])
+        host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+        console.say(f"what is remembered is at http://{host}:{arguments.port}/memory/ui, REST below /memory/v1")
+        runners = await asyncio.to_thread(ConfiguredRunners)
+        worker = Worker(storage.memory, runners, checkpointer=storage.checkpointer)
+        try:
+            await uvicorn.Server(
+                uvicorn.Config(app, host=arguments.host, port=arguments.port, lifespan="off", log_level="warning")
+            ).serve()
+        finally:
+            await worker.close()
+    return 0
