@@ -31,6 +31,7 @@ from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
+from react_mem.memory.model.profile_schema import zone_in
 from react_mem.memory.retrieval.results import INSTRUCTION, shown_of
 from react_mem.memory.summaries.sources import shown
 from react_mem.prompts import load_prompt
@@ -137,7 +138,8 @@ def assemble(
     # what the user wants from now on has its room as the profile has
     most = frame.policy.context.memory_tokens
     instructions = render_instructions(results, most, counts)
-    profile = render_profile(found, frame.profile_cap) + instructions
+    zone = zone_in(next((one.payload for one in found if one.scope is MemoryScope.PROFILE), {}))
+    profile = render_profile(found, frame.profile_cap, zone) + instructions
     profile_tokens = _tokens(counts, "memories", profile.briefing)
     cap = most - counts[profile.briefing]
 
@@ -150,7 +152,7 @@ def assemble(
         if len(normalise(str(item.payload.get("text", "")))) <= _SAYS_MORE * len(normalise(item.fragments[0].content))
     }
     tellable = [
-        FoundMemory(item, times=frame.times)
+        FoundMemory(item, times=frame.times, zone=zone)
         for item in found
         # shown instructions may say it: a message of nothing else, or a record drawn from such alone
         if item.scope is not MemoryScope.PROFILE

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from functools import cached_property
 from itertools import groupby
@@ -15,12 +17,14 @@ from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.own_words import parts
 from react_mem.memory.language.statements import is_pleasantry, is_question, is_request, sentences
 from react_mem.memory.language.terms import index_terms
+from react_mem.memory.language.times import told_day
 from react_mem.memory.llm.answers import flat
 from react_mem.memory.llm.budget import count_lines
 from react_mem.memory.merging.blocks import shown_blocks
 from react_mem.memory.model.interface import Fragment, MemoryDoubt, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import DOCUMENT, FACT, MESSAGE, SUMMARY, about_of, origin_of, speaker_of
 from react_mem.memory.model.origins import LABELS, Origin
+from react_mem.memory.model.records import local
 from react_mem.prompts import load_prompt
 
 # Parts of the briefing, the section of the prompt with memories, in their order, each under a heading.
@@ -147,6 +151,7 @@ def render_line(
     kind: str = "",
     doubts: Collection[MemoryDoubt] = (),
     times: bool = False,
+    zone: tzinfo = UTC,
     quoted: bool = False,
     messages: int = 0,
 ) -> str:
@@ -157,6 +162,7 @@ def render_line(
     Args:
         kind: Its kind in the line; by default the record's.
         times: True to show the time of day with the date.
+        zone: The user's time zone, by which it is dated.
         quoted: True if the text is only quoted in a message of the user.
         messages: Number of messages of the same content that are left out for it.
     """
@@ -165,7 +171,8 @@ def render_line(
     # a few words are read with the sentence that a model made of them
     whole = f"{text} ({reading})" if reading and length(text) < _FEW_WORDS else text
     more = f", +{messages} message{'s' * (messages > 1)}" if messages else ""
-    told = f"- [{_head(payload, kind, origin, times=times)}{more}] {labelled(payload, flat(whole, limit), origin)}"
+    head = _head(payload, kind, origin, times=times, zone=zone)
+    told = f"- [{head}{more}] {labelled(payload, flat(whole, limit), origin)}"
     against = [f" since {doubt.since}, see: {flat(doubt.text, MAX_PARTNER_CHARS)}" for doubt in doubts if not doubt.of]
     if payload.get("doubts") and payload.get("current", True):
         told += "".join(f"\n  (in doubt{one})" for one in against or [""])
@@ -241,14 +248,17 @@ def said_and_shown(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
     return said, "\n".join(filter(None, (quoted, shown_blocks(content))))
 
 
-def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool) -> str:
+def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool, zone: tzinfo) -> str:
     kind = "milestone" if payload.get("milestone_title") else kind or str(payload.get("kind"))
     at = str(payload.get("said_at") or payload.get("created_at") or "")
+    with suppress(ValueError):
+        at = local(datetime.fromisoformat(at), zone).replace(tzinfo=None).isoformat()
     date = at.partition("+")[0].removesuffix("Z").replace("T", " ") if times else at[:10]
     who = speaker_of(payload)
     if kind == FACT.name:
-        days = [who] if who else []
-        days += [f"{name} {str(payload[field])[:10]}" for name, field in _TIMES.items() if payload.get(field)]
+        text = str(payload.get("quote") or payload.get("text") or "")
+        times_told = {name: str(payload[field]) for name, field in _TIMES.items() if payload.get(field)}
+        days = [*([who] if who else []), *(f"{name} {told_day(day, text, at)}" for name, day in times_told.items())]
         return ", ".join((f"past {date}" if payload.get("current") is False else f"fact {date}", *days))
     named = str(payload.get("id") or "")[:SUMMARY_ID]
     if kind == SUMMARY.name and named.isalnum():
@@ -270,13 +280,13 @@ _WORD = re.compile(r"\w+")
 
 
 class FoundMemory:
-    """Retrieved memory, rendered once, however often it is chosen; `times` shows the time of day with the date."""
+    """Retrieved memory, rendered once, however often it is chosen; `times` shows the time of day, `zone` dates it."""
 
-    def __init__(self, item: MemoryResultItem, *, times: bool = False) -> None:
+    def __init__(self, item: MemoryResultItem, *, times: bool = False, zone: tzinfo = UTC) -> None:
         self.item = item
         self.part = part_of(item)
         """Part of the briefing in which it stands."""
-        self._times = times
+        self._times, self._zone = times, zone
         # of a long text, the part that matched
         own = next((part.content for part in item.fragments if part.id == item.id), None)
         said, shown = said_and_shown(item.payload, str(item.payload.get("text", "")) if own is None else own)
@@ -334,6 +344,7 @@ class FoundMemory:
                 kind=item.source,
                 doubts=item.doubts,
                 times=self._times,
+                zone=self._zone,
                 quoted=self._quoted,
                 messages=self.messages,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, tzinfo
 from typing import Any
 
 from react_mem.memory.context.found_memory import (
@@ -22,7 +23,7 @@ from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.budget import LineTokens, count_lines
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, SUMMARY
-from react_mem.memory.model.records import SummaryLevel
+from react_mem.memory.model.records import SummaryLevel, local, now
 
 # One piece of evidence in one place: of a message, its facts, its summaries and its episodes, what tells most.
 
@@ -197,10 +198,15 @@ def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> Pro
     return profile + render_found(found, max_tokens - count_lines(profile.briefing))
 
 
-def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> PromptBlock[MemoryResultItem]:
+def render_profile(
+    results: Sequence[MemoryResultItem], max_tokens: int, zone: tzinfo = UTC
+) -> PromptBlock[MemoryResultItem]:
     """Render the profile in `results`, a field a line; the block's item is the profile, its `dropped` counts fields."""
     items = [item for item in results if item.scope is MemoryScope.PROFILE and item.payload.get("fields")]
     lines = [line for item in items for line in profile_lines(item.payload)]
+    if zone is not UTC:
+        # where the user is, today; it changes once a day, and stands behind what never does
+        lines.insert(0, f"- [today] {local(now(), zone):%Y-%m-%d, %A}, {zone}")
     kept: list[BriefingEntry] = []
     max_tokens -= HEADING_TOKENS[BriefingPart.PROFILE]
     for line in lines:

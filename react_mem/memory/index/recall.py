@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
@@ -21,6 +21,7 @@ from react_mem.memory.language.folding import MAX_INDEXED_CHARS, fold
 from react_mem.memory.language.statements import cue_words, role_asked
 from react_mem.memory.language.terms import index_terms, index_words
 from react_mem.memory.language.times import Period, asks_when, named_periods
+from react_mem.memory.language.times.vocabulary import shift
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.model.kinds import FACT
@@ -57,6 +58,7 @@ class Question:
     asks_when: bool
     names: tuple[str, ...] = ()
     missing: Mapping[Arm, str] = field(default_factory=dict, compare=False)
+    zone: tzinfo = UTC
 
     def naming(self) -> Question:
         """Return the question with the names among its words: for facts, which name people, unlike messages."""
@@ -95,6 +97,7 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
         asks_when=when,
         names=tuple(sorted(names)),
         missing=missing,
+        zone=now.tzinfo or UTC,
     )
 
 
@@ -365,9 +368,9 @@ _MICROSECOND = timedelta(microseconds=1)
 DAY = timedelta(days=1) // _MICROSECOND
 
 
-def microseconds(time: datetime) -> int:
+def microseconds(at: datetime) -> int:
     """Return the index's form of a time with a zone."""
-    return (time - _EPOCH) // _MICROSECOND
+    return (at - _EPOCH) // _MICROSECOND
 
 
 class Weights(NamedTuple):
@@ -418,8 +421,8 @@ class Weights(NamedTuple):
             speaker=term_number(question.speaker) if on[Arm.SPEAKER] and question.speaker else 0,
             itself=term_number(entries.SPEAKS_OF_ITSELF) if on[Arm.SPEAKER] else 0,
             when=term_number(entries.TELLS_WHEN) if on[Arm.TIME] and question.asks_when else 0,
-            starts=np.array([_day(period.start) for period in periods], dtype=np.int64),
-            ends=np.array([_day(period.end) + DAY for period in periods], dtype=np.int64),
+            starts=np.array([_day(period.start, question.zone) for period in periods], dtype=np.int64),
+            ends=np.array([_day(shift(period.end, 1), question.zone) for period in periods], dtype=np.int64),
             kernel=kernel,
             reach=middle if on[Arm.WINDOW] else 0,
             seeds=max(SEEDS, op.limit),
@@ -440,5 +443,9 @@ def _marks(conditions: Mapping[str, object], *, wanted: bool) -> tuple[int, ...]
     )
 
 
-def _day(day: date) -> int:
-    return (day.toordinal() - _EPOCH.toordinal()) * DAY
+def _day(day: date, zone: tzinfo) -> int:
+    """Return the beginning of a day in a zone; at the ends of the calendar, in UTC."""
+    try:
+        return microseconds(datetime.combine(day, time(), zone))
+    except OverflowError:
+        return (day.toordinal() - _EPOCH.toordinal()) * DAY
