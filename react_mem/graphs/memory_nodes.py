@@ -288,7 +288,8 @@ class MemoryNodes:
             return {"working_memory": updated}
         recompressed = (notes["compressed"] if notes else None) != updated["compressed"]
         config = get_config()
-        identity = None if switched_off(runtime, config) or is_delegated(config) else identify(runtime, config)
+        unkept = switched_off(runtime, config) or is_kept_out(current_turn(state["messages"])[0])
+        identity = None if unkept or is_delegated(config) else identify(runtime, config)
         tell = partial(events.task, runtime.stream_writer)
         keeper = self._tasks.keeper(identity, runtime.store)
         moved = await self._tasks.advance(state["messages"], task, updated["steps"], recompressed, keeper, tell)

@@ -115,6 +115,7 @@ def _prepare(page: Page, section: str) -> None:
     if section == "memories":
         page.locator("article.card").first.get_by_role("button", name="Details").click()
         expect(page.locator("article blockquote").first).to_be_visible()
+        page.evaluate("scrollTo(0, 0)")
     elif section == "graph":
         expect(page.locator("canvas[data-settled]")).to_be_visible()
         left, top = page.evaluate("view.drawing.placeOf(view.drawing.nodes.find(node => node.kind === 'fact').id)")

@@ -26,6 +26,7 @@ from react_mem_client.models import (
     MessagePage,
     Origin,
     OwnersProfile,
+    PauseAnswer,
     RememberAnswer,
     SaidMessage,
     SearchAnswer,
@@ -142,6 +143,9 @@ class MemoryClient(Transport):
         state: Literal["current", "past", "all"] | None = None,
         session_id: str | None = None,
         origin: Sequence[Origin] | None = None,
+        topic: str | None = None,
+        since: datetime | None = None,
+        before: datetime | None = None,
         limit: int | None = None,
         cursor: str | None = None,
         topics: bool | None = None,
@@ -157,6 +161,9 @@ class MemoryClient(Transport):
         state: Literal["current", "past", "all"] | None = None,
         session_id: str | None = None,
         origin: Sequence[Origin] | None = None,
+        topic: str | None = None,
+        since: datetime | None = None,
+        before: datetime | None = None,
         limit: int | None = None,
         cursor: str | None = None,
         topics: bool | None = None,
@@ -171,6 +178,9 @@ class MemoryClient(Transport):
         state: Literal["current", "past", "all"] | None = None,
         session_id: str | None = None,
         origin: Sequence[Origin] | None = None,
+        topic: str | None = None,
+        since: datetime | None = None,
+        before: datetime | None = None,
         limit: int | None = None,
         cursor: str | None = None,
         topics: bool | None = None,
@@ -188,9 +198,12 @@ class MemoryClient(Transport):
             state: What is believed, what no longer is, or both; by default current.
             session_id: A conversation.
             origin: Who vouches for it.
+            topic: A topic of facts, as `topics` names them.
+            since: The earliest time at which it came into memory.
+            before: The time before which it did.
             limit: Memories on a page; by default 50.
             cursor: The `next_cursor` of the page before.
-            topics: Whether to tell the topics of facts.
+            topics: Whether to tell the topics of all memories.
             if_none_match: The ETag of the list that is known.
 
         Returns:
@@ -208,6 +221,9 @@ class MemoryClient(Transport):
                 "state": state,
                 "session_id": session_id,
                 "origin": origin,
+                "topic": topic,
+                "since": since,
+                "before": before,
                 "limit": limit,
                 "cursor": cursor,
                 "topics": topics,
@@ -225,6 +241,9 @@ class MemoryClient(Transport):
         state: Literal["current", "past", "all"] | None = None,
         session_id: str | None = None,
         origin: Sequence[Origin] | None = None,
+        topic: str | None = None,
+        since: datetime | None = None,
+        before: datetime | None = None,
         limit: int | None = None,
         topics: bool | None = None,
     ) -> AsyncIterator[MemoryItem]:
@@ -236,8 +255,11 @@ class MemoryClient(Transport):
             state: What is believed, what no longer is, or both; by default current.
             session_id: A conversation.
             origin: Who vouches for it.
+            topic: A topic of facts, as `topics` names them.
+            since: The earliest time at which it came into memory.
+            before: The time before which it did.
             limit: Memories on a page; by default 50.
-            topics: Whether to tell the topics of facts.
+            topics: Whether to tell the topics of all memories.
 
         Raises:
             MemoryApiError: If the server refuses: 401, 404, 422, 503.
@@ -250,6 +272,9 @@ class MemoryClient(Transport):
                 state=state,
                 session_id=session_id,
                 origin=origin,
+                topic=topic,
+                since=since,
+                before=before,
                 limit=limit,
                 topics=topics,
                 cursor=cursor,
@@ -570,6 +595,33 @@ class MemoryClient(Transport):
         """
         answer = await self._send("GET", "/memory/v1/profile", query={"user_id": self.user_id})
         return read_answer(OwnersProfile, answer)
+
+    async def show_pause(self) -> PauseAnswer:
+        """Tell whose memory it is, and whether nothing more is remembered.
+
+        Returns:
+            The owner of a memory, and whether it is paused.
+
+        Raises:
+            MemoryApiError: If the server refuses: 401, 404, 422, 503.
+        """
+        answer = await self._send("GET", "/memory/v1/pause", query={"user_id": self.user_id})
+        return read_answer(PauseAnswer, answer)
+
+    async def set_pause(self, paused: bool) -> PauseAnswer:
+        """Remember nothing of the user's turns from now on, or remember again; what is known is used all the same.
+
+        Args:
+            paused: True to remember nothing of what they say from now on; what is known is used.
+
+        Returns:
+            The owner of a memory, and whether it is paused.
+
+        Raises:
+            MemoryApiError: If the server refuses: 401, 404, 422, 503.
+        """
+        answer = await self._send("PUT", "/memory/v1/pause", query={"user_id": self.user_id}, body={"paused": paused})
+        return read_answer(PauseAnswer, answer)
 
     async def list_pending(self) -> WaitingTurns:
         """List the turns from which nothing has been drawn yet, and why.

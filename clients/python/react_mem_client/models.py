@@ -363,11 +363,6 @@ class MemoryItem(Answer):
     truncated: bool = False
     """Whether the text goes on: see the memory itself."""
 
-    topics: list[str] = Field(default_factory=list)
-    """Of a fact, where a list is asked for them: whom it is about, the names in it and its themes, those of which most
-    is known first.
-    """
-
     revision: str
     """Changes with every change of the record; its ETag."""
 
@@ -401,6 +396,9 @@ class MemoryPage(Answer):
 
     revision: str
     """Changes with every write of the owner's memory."""
+
+    topics: list[str] = Field(default_factory=list)
+    """Topics of all memories, where asked for: those with the most first."""
 
 
 class MemorySource(Answer):
@@ -481,6 +479,16 @@ class PartHealth(Answer):
 
     seconds: float | None = None
     """What it took to ask it."""
+
+
+class PauseAnswer(Answer):
+    """The owner of a memory, and whether it is paused."""
+
+    paused: bool
+    """True to remember nothing of what they say from now on; what is known is used."""
+
+    user: str
+    """The user whose memory this is, by the id under which it is kept."""
 
 
 class PromptMessage(Answer):
@@ -698,7 +706,7 @@ class StoredMessage(Answer):
     """Its record: a message of the conversation, and a memory."""
 
     outcome: Annotated[Literal["new", "known", "forgotten"], SkipValidation]
-    """`known` where it was there already; `forgotten` where the user had it forgotten: it stays away."""
+    """`known` where it was there; `forgotten` where the user wants it out of memory: it stays away."""
 
 
 class SummaryTree(Answer):

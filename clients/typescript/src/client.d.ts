@@ -17,6 +17,7 @@ import type {
   MemoryScope,
   Origin,
   OwnersProfile,
+  PauseAnswer,
   RememberAnswer,
   SaidMessage,
   SearchAnswer,
@@ -72,11 +73,17 @@ export interface ListMemoriesOptions extends RequestOptions {
   session_id?: string | undefined;
   /** Who vouches for it. */
   origin?: readonly Origin[] | undefined;
+  /** A topic of facts, as `topics` names them. */
+  topic?: string | undefined;
+  /** The earliest time at which it came into memory. */
+  since?: string | Date | undefined;
+  /** The time before which it did. */
+  before?: string | Date | undefined;
   /** Memories on a page; by default 50. */
   limit?: number | undefined;
   /** The `next_cursor` of the page before. */
   cursor?: string | undefined;
-  /** Whether to tell the topics of facts. */
+  /** Whether to tell the topics of all memories. */
   topics?: boolean | undefined;
   /** The ETag of the list that is known. */
   if_none_match?: string | undefined;
@@ -371,6 +378,23 @@ export class MemoryClient extends Transport {
    * @throws {MemoryApiError} 401, 404, 422, 503.
    */
   showProfile(options?: RequestOptions): Promise<OwnersProfile>;
+
+  /**
+   * Tell whose memory it is, and whether nothing more is remembered.
+   *
+   * @returns The owner of a memory, and whether it is paused.
+   * @throws {MemoryApiError} 401, 404, 422, 503.
+   */
+  showPause(options?: RequestOptions): Promise<PauseAnswer>;
+
+  /**
+   * Remember nothing of the user's turns from now on, or remember again; what is known is used all the same.
+   *
+   * @param paused True to remember nothing of what they say from now on; what is known is used.
+   * @returns The owner of a memory, and whether it is paused.
+   * @throws {MemoryApiError} 401, 404, 422, 503.
+   */
+  setPause(paused: boolean, options?: RequestOptions): Promise<PauseAnswer>;
 
   /**
    * List the turns from which nothing has been drawn yet, and why.

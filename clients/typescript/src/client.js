@@ -44,6 +44,9 @@ export class MemoryClient extends Transport {
         state: options.state,
         session_id: options.session_id,
         origin: options.origin,
+        topic: options.topic,
+        since: options.since,
+        before: options.before,
         limit: options.limit,
         cursor: options.cursor,
         topics: options.topics,
@@ -158,6 +161,21 @@ export class MemoryClient extends Transport {
   async showProfile(options = {}) {
     return this.send("GET", "/memory/v1/profile", {
       query: { user_id: this.userId },
+      signal: options.signal,
+    });
+  }
+
+  async showPause(options = {}) {
+    return this.send("GET", "/memory/v1/pause", {
+      query: { user_id: this.userId },
+      signal: options.signal,
+    });
+  }
+
+  async setPause(paused, options = {}) {
+    return this.send("PUT", "/memory/v1/pause", {
+      query: { user_id: this.userId },
+      body: { paused },
       signal: options.signal,
     });
   }

@@ -250,11 +250,6 @@ export interface MemoryItem {
   readonly importance?: number;
   /** Whether the text goes on: see the memory itself. */
   readonly truncated?: boolean;
-  /**
-   * Of a fact, where a list is asked for them: whom it is about, the names in it and its themes, those of which most
-   * is known first.
-   */
-  readonly topics?: readonly string[];
   /** Changes with every change of the record; its ETag. */
   readonly revision: string;
 }
@@ -280,6 +275,8 @@ export interface MemoryPage {
   readonly total: number;
   /** Changes with every write of the owner's memory. */
   readonly revision: string;
+  /** Topics of all memories, where asked for: those with the most first. */
+  readonly topics?: readonly string[];
 }
 
 /** Scope of memory: the kind of thing that is remembered. */
@@ -345,6 +342,14 @@ export interface PartHealth {
   readonly detail?: string;
   /** What it took to ask it. */
   readonly seconds?: number | null;
+}
+
+/** The owner of a memory, and whether it is paused. */
+export interface PauseAnswer {
+  /** True to remember nothing of what they say from now on; what is known is used. */
+  readonly paused: boolean;
+  /** The user whose memory this is, by the id under which it is kept. */
+  readonly user: string;
 }
 
 /** A message of a prompt. */
@@ -501,7 +506,7 @@ export interface StoreMessagesAnswer {
 export interface StoredMessage {
   /** Its record: a message of the conversation, and a memory. */
   readonly id: string;
-  /** `known` where it was there already; `forgotten` where the user had it forgotten: it stays away. */
+  /** `known` where it was there; `forgotten` where the user wants it out of memory: it stays away. */
   readonly outcome: "new" | "known" | "forgotten";
 }
 

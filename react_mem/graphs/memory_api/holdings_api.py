@@ -1,4 +1,4 @@
-"""`/memory/v1/profile`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`, `/export`, `/events`: further views."""
+"""`/memory/v1/profile`, `/pause`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`, `/export`, `/events`."""
 
 from __future__ import annotations
 
@@ -60,6 +60,30 @@ HiddenId = Annotated[
 async def show_profile(asked: Asked) -> Any:
     """Show what is known about the user as a person, field by field, with the messages that say it."""
     return await asked.memory.show_profile(asked.owner)
+
+
+class PauseBody(BaseModel):
+    """Request to pause memory, or to go on."""
+
+    paused: bool = Field(description="True to remember nothing of what they say from now on; what is known is used.")
+
+
+class PauseAnswer(PauseBody):
+    """The owner of a memory, and whether it is paused."""
+
+    user: str = Field(description="The user whose memory this is, by the id under which it is kept.")
+
+
+@router.get("/pause", summary="Tell whether memory is paused")
+async def show_pause(asked: Asked) -> PauseAnswer:
+    """Tell whose memory it is, and whether nothing more is remembered."""
+    return PauseAnswer(paused=await asked.memory.paused(asked.owner), user=asked.owner)
+
+
+@router.put("/pause", summary="Pause memory, or go on")
+async def set_pause(body: PauseBody, asked: Asked) -> PauseAnswer:
+    """Remember nothing of the user's turns from now on, or remember again; what is known is used all the same."""
+    return PauseAnswer(paused=await asked.memory.pause(asked.owner, paused=body.paused), user=asked.owner)
 
 
 @router.get("/pending", summary="List turns that wait", response_model=returned_by(MemoryFacade.list_waiting))

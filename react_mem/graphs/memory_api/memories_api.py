@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Path, Query, Request, Response
@@ -95,9 +96,12 @@ async def list_memories(
     ] = "current",
     session_id: Annotated[str | None, Query(max_length=512, description="A conversation.")] = None,
     origin: Annotated[list[Origin], Query(max_length=20, description="Who vouches for it.")] = [],  # noqa: B006
+    topic: Annotated[str, Query(max_length=200, description="A topic of facts, as `topics` names them.")] = "",
+    since: Annotated[datetime | None, Query(description="The earliest time at which it came into memory.")] = None,
+    before: Annotated[datetime | None, Query(description="The time before which it did.")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Memories on a page.")] = 50,
     cursor: Annotated[str, Query(max_length=2_000, description="The `next_cursor` of the page before.")] = "",
-    topics: Annotated[bool, Query(description="Whether to tell the topics of facts.")] = False,
+    topics: Annotated[bool, Query(description="Whether to tell the topics of all memories.")] = False,
     if_none_match: Annotated[
         str, Header(alias="If-None-Match", max_length=400, description="The ETag of the list that is known.")
     ] = "",
@@ -118,6 +122,9 @@ async def list_memories(
         state=state,
         session_id=session_id,
         origins=[one.value for one in origin],
+        topic=topic,
+        since=since,
+        before=before,
         limit=limit,
         cursor=cursor,
         with_topics=topics,

@@ -21,14 +21,16 @@ function metaOf(item) {
     item.current === false && make("span", { class: "chip warn" }, words("pastMark")));
 }
 
-// A memory as a card that can be corrected, forgotten and looked into.
-function card(item, { below, open = false, gone } = {}) {
+// A memory as a card that can be corrected, forgotten and looked into; as one `line` of a list it can be chosen too.
+function card(item, { below, open = false, gone, line = false } = {}) {
   const holder = make("article", { class: "card", "data-id": item.id });
   holder.item = item;
   let whole = open;
 
   const draw = (focused = "") => {
     const now = holder.item, text = textOf(now);
+    holder.classList.toggle("line", line);
+    holder.classList.remove("opened");
     holder.classList.toggle("past", now.current === false);
     holder.classList.toggle("doomed", doomed.has(now.id));
     const inside = make("div", { class: "more-of-it", hidden: true });
@@ -36,12 +38,16 @@ function card(item, { below, open = false, gone } = {}) {
     look.addEventListener("click", () => {
       inside.hidden = !inside.hidden;
       look.setAttribute("aria-expanded", String(!inside.hidden));
+      holder.classList.toggle("opened", !inside.hidden);
       if (!inside.hidden) fill(inside, () => detailsOf(now));
     });
     const said = make("p", { class: "text" }, text ? `${text}${now.truncated ? "…" : ""}` : "…");
     // which memory a button is for, where one hears it alone
     const named = tool => tool.setAttribute("aria-label", `${tool.textContent}: ${short(text)}`);
-    const unfold = isLong(text) && make("button", { type: "button", class: "quiet", "data-act": "unfold", onclick: () => { whole = !whole; fold(); } });
+    const pick = line && make("input", { type: "checkbox", "data-act": "pick", "aria-label": words("choose", { text: short(text) }),
+      onchange: event => picks(holder, event.target.checked) });
+    if (pick) pick.checked = picked.has(now.id);
+    const unfold = isLong(text) && !line && make("button", { type: "button", class: "quiet", "data-act": "unfold", onclick: () => { whole = !whole; fold(); } });
     const fold = () => {
       said.classList.toggle("folded", !whole);
       unfold.textContent = words(whole ? "showLess" : "showWhole");
@@ -56,7 +62,7 @@ function card(item, { below, open = false, gone } = {}) {
         words("forget")),
       look);
     for (const tool of tools.children) named(tool);
-    holder.replaceChildren(...[said, metaOf(now), below?.(now), tools, inside].filter(Boolean));
+    holder.replaceChildren(...[pick, said, metaOf(now), below?.(now), tools, inside].filter(Boolean));
     if (focused) holder.querySelector(`[data-act=${focused}]`)?.focus();
     return look;
   };
@@ -82,7 +88,7 @@ function card(item, { below, open = false, gone } = {}) {
     if (unfocused()) focusOn(holder);
   };
 
-  const edit = () => { holder.replaceChildren(correcting(holder)); holder.querySelector("textarea").focus(); };
+  const edit = () => { holder.classList.remove("line"); holder.replaceChildren(correcting(holder)); holder.querySelector("textarea").focus(); };
 
   // Show it as it is now, unless somebody is at it: what is open stays open, and what has the focus keeps it.
   holder.renew = now => {

@@ -81,15 +81,49 @@ async function decide(press, path, method, done) {
 const usageView = wholeView("usage", "usage", used => [
   table("usage", [["what"], ["count", "number"]], [
     ...Object.entries(used.kinds).sort((a, b) => b[1] - a[1]).map(([kind, count]) => rowOf(words(kind ? `kind_${kind}` : "kind_other"), number(count))),
-    rowOf(words("texts"), number(used.texts)),
-    rowOf(words("bytes"), number(used.bytes)),
+    rowOf(words("bytes"), words("kilobytes", { count: Math.ceil(used.bytes / 1000) })),
     rowOf(words("waiting"), number(used.waiting)),
     rowOf(words("parked"), number(used.parked)),
   ]),
   make("h2", {}, words("exportTitle")), make("p", { class: "dim" }, words("exportLead")),
   make("div", { class: "actions" }, ["jsonl", "html", "markdown"].map(form => button(`export_${form}`, event => take(form, event.currentTarget)))),
+  make("h2", {}, words("eraseTitle")), make("p", { class: "dim" }, words("eraseLead")),
+  button("eraseAll", askToErase, "danger"),
   used.health && healthOf(used.health),
 ]);
+
+// Ask whether everything is to be forgotten: it cannot be undone.
+function askToErase() {
+  const dialog = make("dialog", { "aria-labelledby": "erase-title" }, make("form", { method: "dialog" },
+    make("h2", { id: "erase-title" }, words("eraseAll")), make("p", {}, byId("whose").textContent), make("p", {}, words("eraseWarn")),
+    make("label", { class: "sure" }, make("input", { type: "checkbox", required: true }), " ", words("eraseSure")),
+    make("div", { class: "actions" }, make("button", { value: "erase", class: "danger" }, words("eraseAll")),
+      make("button", { value: "leave", formnovalidate: true }, words("cancel")))));
+  dialog.addEventListener("close", () => { dialog.remove(); if (dialog.returnValue === "erase") eraseAll(); }, { once: true });
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+// Have everything forgotten, and show the receipt, which stays until the page is left.
+async function eraseAll() {
+  doomed.clear();
+  clearNotices();
+  const place = make("section", { id: "receipt", tabindex: "-1", "aria-labelledby": "receipt-title" });
+  byId("receipt")?.remove();
+  byId("main").append(place);
+  focusOn(place);
+  await fill(place, async () => {
+    const answer = await ask("erase", { method: "POST", body: { confirm: "erase everything" } });
+    const removed = Object.entries(answer.receipt.receipt.removed ?? {}).filter(([kind]) => kind !== "thread");
+    const save = () => offer(new Blob([JSON.stringify(answer, null, 2)], { type: "application/json" }), "receipt.json");
+    say(words("erasedAll"));
+    return [make("h2", { id: "receipt-title" }, words("receipt")), make("p", {}, words(answer.problems.length ? "erasedLess" : "erasedAll")),
+      behind(answer.problems.join("; ")),
+      table("receipt", [["what"], ["count", "number"]], [...removed.map(([kind, ids]) => rowOf(words(`kind_${kind}`), number(ids.length))),
+        rowOf(words("threads"), number(answer.threads.length))]),
+      make("div", { class: "actions" }, button("saveReceipt", save))];
+  });
+}
 
 const rowOf = (name, ...values) => make("tr", {}, make("th", { scope: "row" }, name), values.map(value => make("td", { class: "number" }, value)));
 
@@ -114,12 +148,16 @@ async function take(form, press) {
   try {
     const answer = await send("export", { query: { format: form } });
     const name = /filename="([\w.-]+)"/.exec(answer.headers.get("content-disposition") ?? "")?.[1] ?? "memory";
-    const address = URL.createObjectURL(await answer.blob());
-    make("a", { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 60_000);
-    say(words("exported", { name }));
+    offer(await answer.blob(), name);
   } catch (error) {
     if (!isOver(error)) notice(meaning(error));
   }
   press.disabled = false;
+}
+
+function offer(file, name) {
+  const address = URL.createObjectURL(file);
+  make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  say(words("exported", { name }));
 }

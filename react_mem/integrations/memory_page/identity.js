@@ -76,6 +76,8 @@ function leaveToAnother() {
   keep(sessionStorage, LEFT_KEY, "");
   keep(sessionStorage, VISIT_KEY, String(visit() + 1));
   shownRevision = "";
+  whose = null;
+  drawWhose();
   say("");
   const [section] = placeOf();
   history.replaceState({ visit: visit() }, "", `#/${section}`);
@@ -94,5 +96,34 @@ async function whatItTakes() {
     return answer.status === 401 ? "token" : answer.ok || answer.status === 404 ? "user" : "";
   } catch {
     return "";
+  }
+}
+
+// --- whose memory it is, and its pause ---
+
+let whose = null;
+
+// Say whose memory is shown and whether it is paused, as the server knows them; of nobody nothing is said.
+async function tellWhose(told) {
+  const own = visitor;
+  try { whose = await (told ?? ask("pause", { silent: true })); } catch (error) { if (isOver(error)) return; whose = null; }
+  if (own === visitor) drawWhose();
+}
+
+function drawWhose() {
+  const { name, email } = claimsOf(kept(sessionStorage, TOKEN_KEY)) ?? {};
+  byId("whose").textContent = whose ? words("whose", { name: name ?? email ?? whose.user }) : "";
+  byId("pause").hidden = !whose;
+  byId("pause").textContent = words(whose?.paused ? "resume" : "pauseDo");
+  byId("paused").hidden = !whose?.paused;
+}
+
+async function togglePause() {
+  const paused = !whose.paused;
+  try {
+    await tellWhose(await ask("pause", { method: "PUT", body: { paused } }));
+    say(words(paused ? "pausedNow" : "resumedNow"));
+  } catch (error) {
+    if (!isOver(error)) notice(meaning(error));
   }
 }

@@ -77,6 +77,7 @@ async function renewed(revision) {
   if (revision === shownRevision) return;
   const first = !shownRevision;
   shownRevision = revision;
+  tellWhose();
   // at first the page has just been loaded: a view that knows its revision says whether it is behind
   if (first && view.revision && await view.revision() === revision) return;
   try {

@@ -1,36 +1,48 @@
 "use strict";
 
 const KINDS = ["fact", "episode", "skill", "document", "knowledge", "task", "summary"];
-// Facts of a page, which stand by their topics: of most people all of them.
+const ORIGINS = ["user", "assent", "speaker", "quoted", "assistant", "tool", "web", "import"];
+// Facts of a page, of which most people have but one.
 const FACTS = 200;
+// What the list shows where nothing else is chosen.
+const PLAIN = { kind: "fact", state: "current", origin: "", topic: "", since: "", until: "" };
 
 function memoriesView(main, [id], asked) {
   if (id) return oneMemory(main, id);
-  const states = make("select", {}, ["current", "past", "all"].map(one => make("option", { value: one }, words(one === "all" ? "both" : one))));
   const field = make("input", { type: "search", name: "q", autocomplete: "off", value: asked.get("q") ?? "" });
   const size = bounded(field, MOST_ASKED, MOST_ASKED / 2);
   const search = make("form", { role: "search", class: "row" },
     make("label", { class: "grow" }, make("span", {}, words("search")), field),
-    make("button", { class: "main" }, words("find")),
-    make("label", { class: "states" }, make("span", {}, words("state")), states), size.told);
+    make("button", { class: "main" }, words("find")), size.told);
   const place = make("div", { class: "waiting-lines" });
   const kinds = make("div", { class: "topics", role: "group", "aria-label": words("kinds") });
+  const topics = make("div", { class: "topics", role: "group", "aria-label": words("topics"), hidden: true });
 
-  // what is looked for, of which kind, and which kind is listed where nothing is
-  let query = field.value.trim(), within = query ? asked.get("kind") ?? "" : "", kind = query ? "fact" : asked.get("kind") ?? "fact";
-  states.value = ["past", "all"].includes(asked.get("state")) ? asked.get("state") : "current";
+  // what is looked for, of which kind, and what is listed where nothing is
+  let query = field.value.trim(), within = query ? asked.get("kind") ?? "" : "";
+  const chosen = { ...PLAIN };
+  for (const key of query ? [] : Object.keys(PLAIN)) chosen[key] = asked.get(key) ?? PLAIN[key];
 
   // The address says what is shown, so that the way back leads to it.
   const keepAddress = () => {
     const told = new URLSearchParams();
-    if (query) told.set("q", query);
-    if (query ? within : kind !== "fact") told.set("kind", query ? within : kind);
-    if (!query && states.value !== "current") told.set("state", states.value);
+    if (query) { told.set("q", query); if (within) told.set("kind", within); }
+    else for (const [key, value] of Object.entries(chosen)) if (value !== PLAIN[key]) told.set(key, value);
     const address = `#/memories${told.size ? `?${told}` : ""}`;
     if (address !== location.hash && (told.size || location.hash.includes("?"))) history.pushState({ visit: visit() }, "", address);
   };
+  const changed = () => { keepAddress(); draw(); };
+  const choose = (key, value) => { chosen[key] = value; changed(); };
+  const select = (key, options) => make("select", { "data-filter": key, onchange: event => choose(key, event.target.value) },
+    options.map(([value, name]) => make("option", { value }, words(name))));
+  const filters = make("div", { class: "row filters", role: "group", "aria-label": words("filters") }, [
+    ["state", "state", select("state", [["current", "current"], ["past", "past"], ["all", "both"]])],
+    ["origin", "origin", select("origin", [["", "anyOrigin"], ...ORIGINS.map(one => [one, `from_${one}`])])],
+    ["since", "sinceDay", make("input", { type: "date", "data-filter": "since", onchange: event => choose("since", event.target.value) })],
+    ["until", "untilDay", make("input", { type: "date", "data-filter": "until", onchange: event => choose("until", event.target.value) })],
+  ].map(([, key, control]) => make("label", {}, make("span", {}, words(key)), control)));
   for (const one of [...KINDS, "message", ""]) kinds.append(make("button", { type: "button", "data-kind": one, onclick: () => {
-    if (query) within = one; else kind = one;
+    if (query) within = one; else chosen.kind = one;
     changed();
   } }, words(one ? `kind_${one}` : "all")));
   search.addEventListener("submit", event => {
@@ -41,44 +53,69 @@ function memoriesView(main, [id], asked) {
     changed();
   });
   field.addEventListener("input", () => { if (!field.value && query) { query = ""; changed(); } });
-  states.addEventListener("change", () => changed());
 
   let pages = null, revision = Promise.resolve("");
   const listed = (cursor, limit) => {
-    const page = ask("memories", { query: { kind, state: states.value, limit, cursor, topics: kind === "fact" || undefined } });
+    const { kind, state, origin, topic } = chosen;
+    const since = midnight(chosen.since), before = midnight(chosen.until, 1);
+    const page = ask("memories", { query: { kind, state, origin, topic, since, before, limit, cursor, topics: (kind === "fact" && !cursor) || undefined } });
     revision = page.then(({ revision: told }) => told, () => "");
+    if (!cursor) page.then(told => drawTopics(told.topics ?? []), () => {});
     return page;
   };
-  const changed = () => { keepAddress(); draw(); };
+  // Topics of all memories, and not of those that are loaded; the one that is chosen stays, whatever there is now.
+  const drawTopics = names => {
+    const all = chosen.topic && !names.includes(chosen.topic) ? [chosen.topic, ...names] : names;
+    const at = topics.contains(document.activeElement) ? document.activeElement.textContent : null;
+    topics.replaceChildren(...all.map(name => make("button", { type: "button", "aria-pressed": String(name === chosen.topic),
+      onclick: () => choose("topic", name === chosen.topic ? "" : name) }, name)));
+    topics.hidden = !all.length || Boolean(query) || chosen.kind !== "fact";
+    if (at) focusOn([...topics.children].find(one => one.textContent === at));
+  };
   const draw = () => {
     for (const one of kinds.children) {
-      one.setAttribute("aria-pressed", String(one.dataset.kind === (query ? within : kind)));
+      one.setAttribute("aria-pressed", String(one.dataset.kind === (query ? within : chosen.kind)));
       // a message is no memory by itself, but may be what was looked for
       one.hidden = one.dataset.kind === "message" && !query;
     }
-    states.disabled = Boolean(query);
+    // only facts have topics
+    if (chosen.kind !== "fact") chosen.topic = "";
+    for (const control of filters.querySelectorAll("[data-filter]")) control.value = chosen[control.dataset.filter];
+    filters.hidden = Boolean(query);
+    drawTopics([...topics.children].map(one => one.textContent));
     pages = null;
+    const bar = picker();
     if (query) return fill(place, () => found(query, within));
     // a list of its own: what is still on its way for another kind comes to nothing
-    const facts = kind === "fact", list = facts ? make("div", { class: "by-topic" }) : make("ol", { class: "memories", "aria-label": words("memories") });
-    pages = paged(facts ? byTopic(list, words("memories")) : inOrder(list), listed, item => make("li", {}, card(item)), "none", facts ? FACTS : PAGE);
-    place.replaceChildren(list, pages.foot);
+    const list = make("ol", { class: chosen.kind ? "memories lines" : "memories lines mixed", "aria-label": words("memories") });
+    const nothing = () => (Object.keys(PLAIN).some(key => chosen[key] !== PLAIN[key]) ? make("p", { class: "empty" }, words("noneOfThese"))
+      : make("div", { class: "empty" }, make("p", {}, words("none")), make("p", {}, words("firstStep"))));
+    pages = paged(inOrder(list), listed, item => make("li", {}, card(item, { line: true })), nothing, chosen.kind === "fact" ? FACTS : PAGE);
+    place.replaceChildren(bar, list, pages.foot);
     return pages.next();
   };
-  main.replaceChildren(...lead("memories", "memoriesLead"), search, kinds, place, teller(() => pages?.again(false)));
+  main.replaceChildren(...lead("memories", "memoriesLead"), teller(() => pages?.again(false)), search, kinds, topics, filters, place);
   draw();
   // what a search has found stays until it is asked for again
   return { refresh: () => pages?.again(), revision: () => revision };
 }
 
+// The beginning of a day where the reader is, or of a later one, as the server compares it.
+function midnight(named, later = 0) {
+  const date = new Date(`${named}T00:00`);
+  date.setDate(date.getDate() + later);
+  return Number.isNaN(date.valueOf()) ? "" : date.toISOString();
+}
+
 function teller(renewed) {
-  const field = make("textarea", { rows: "2" }), size = bounded(field, MOST_SAID);
-  const form = make("form", { class: "edit", novalidate: true },
+  const field = make("textarea", { rows: "1" }), size = bounded(field, MOST_SAID);
+  const form = make("form", { class: "edit teller", novalidate: true },
     make("label", {}, make("span", {}, words("rememberLabel")), field), size.told,
-    make("div", { class: "actions" }, make("button", { class: "main" }, words("rememberDo"))));
+    make("div", { class: "actions" }, make("button", { class: "main" }, words("rememberDo")), button("undoLast", undoLast, "quiet")));
   form.addEventListener("submit", async event => {
     event.preventDefault();
     complain(form);
+    if (whose?.paused) return complain(form, words("pausedNote"));
     if (!field.value.trim()) { complain(form, words("blankTold")); return field.focus(); }
     if (!size.fits()) return;
     try {
@@ -91,7 +128,19 @@ function teller(renewed) {
       complain(form, wrong(error));
     }
   });
-  return make("details", {}, make("summary", {}, words("remember")), form);
+  return form;
+}
+
+// Take back what memory has drawn from what was said last.
+async function undoLast() {
+  try {
+    const { texts, restored } = await ask("undo", { method: "POST" });
+    notice([texts.length && words("takenBack", { text: short(texts.join(" "), 200) }),
+      restored.length && words("heldAgain", { text: short(restored.join(" "), 200) })].filter(Boolean).join(" ") || words("takenBackNone"), { seconds: UNDO_SECONDS });
+    await view.refresh?.();
+  } catch (error) {
+    if (!isOver(error)) notice(error.status === 404 ? words("nothingToUndo") : meaning(error), { seconds: UNDO_SECONDS });
+  }
 }
 
 function oneMemory(main, id) {

@@ -34,6 +34,7 @@ byId("language").addEventListener("change", event => {
   keep(localStorage, LANGUAGE_KEY, event.target.value);
   speak(event.target.value);
   alive(byId("alive").dataset.state);
+  drawWhose();
   show(false);
 });
 byId("who").addEventListener("click", async () => {
@@ -42,7 +43,8 @@ byId("who").addEventListener("click", async () => {
   if (await identify("", await whatItTakes()) && before === visitor && byId("main").querySelector(".wrong")) show(true);
 });
 // a page that nobody sees follows nothing: the server has few streams for each user
-addEventListener("identified", () => follow());
+addEventListener("identified", () => { follow(); tellWhose(); });
+byId("pause").addEventListener("click", togglePause);
 document.addEventListener("visibilitychange", () => { if (document.hidden) unfollow(); else follow(); });
 addEventListener("pagehide", unfollow);
 addEventListener("online", () => { reached(); follow(); });
@@ -56,4 +58,5 @@ addEventListener("hashchange", () => {
 speak(language);
 show(false);
 tellWhatStayed();
+tellWhose();
 follow();

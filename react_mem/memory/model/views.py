@@ -53,11 +53,6 @@ class MemoryItem(BaseModel):
     changed: str = Field("", description="Of a message that was found, what has changed since; empty for nothing.")
     importance: float = Field(0.5, description="From 0 to 1.")
     truncated: bool = Field(False, description="Whether the text goes on: see the memory itself.")
-    topics: list[str] = Field(
-        default_factory=list,
-        description="Of a fact, where a list is asked for them: whom it is about, the names in it and its themes, "
-        "those of which most is known first.",
-    )
     revision: str = Field(description="Changes with every change of the record; its ETag.")
 
     @classmethod
@@ -123,6 +118,7 @@ class MemoryPage(BaseModel):
         "have been ended; where memory is encrypted, who vouches for a memory is not counted by."
     )
     revision: str = Field(description="Changes with every write of the owner's memory.")
+    topics: list[str] = Field([], description="Topics of all memories, where asked for: those with the most first.")
 
 
 class MemoryVersion(BaseModel):

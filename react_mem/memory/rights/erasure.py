@@ -26,7 +26,15 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import Profile, ProfileValue
 from react_mem.memory.model.records import BELIEVED, Ending, Fact
 from react_mem.memory.rights.hidden import Place, hidden_without
-from react_mem.memory.rights.holds import FacadePart, HeldRecords, check_held, forget_caches, holds_on, refuse_held
+from react_mem.memory.rights.holds import (
+    HeldRecords,
+    Pausing,
+    check_held,
+    forget_caches,
+    holds_on,
+    is_paused,
+    refuse_held,
+)
 from react_mem.memory.rights.receipts import check, read_again, receipt_of
 from react_mem.memory.rights.unsaid import without_forgotten
 from react_mem.memory.scopes.profile import split_fields, with_text
@@ -51,7 +59,7 @@ class ErasedSessions(list[str]):
         self.receipt = receipt
 
 
-class Erasure(FacadePart):
+class Erasure(Pausing):
     """Erasure of a conversation or a user."""
 
     async def delete_session(self, user_id: str, session_id: str, *, proof: bool = False) -> Receipt:
@@ -118,7 +126,7 @@ class Erasure(FacadePart):
         return receipt
 
     async def forget_user(self, user_id: str, *, proof: bool = False) -> ErasedSessions:
-        """Forget everything about one user: every scope, pending work, and the threads.
+        """Forget everything about one user: every scope, pending work, and the threads. A pause of theirs goes on.
 
         Args:
             proof: True to look through every table of the database afterwards, which may take a while.
@@ -128,6 +136,7 @@ class Erasure(FacadePart):
             lists the removed records, and the remains found afterwards.
         """
         store, checkpointer = self.store, self.checkpointer
+        paused = await is_paused(store, user_id)
         marks = await thread_marks(store, user_id)
         threads = dict.fromkeys(str(item.value["thread_id"]) for item in marks)
         if checkpointer is not None:
@@ -150,6 +159,9 @@ class Erasure(FacadePart):
         await erase_attachments(store, user_id)
         forget_caches(store, user_id)
         receipt = await checked(store, checkpointer, user_id, before, changes, threads=sessions, proof=proof)
+        if paused:
+            # it is written anew: the receipt has found nothing
+            await self.pause(user_id)
         note_action(store, user_id, AuditAction.ERASE, {ALL: 1, **receipt.counts})
         return ErasedSessions(sessions, receipt)
 

@@ -1,4 +1,4 @@
-"""Legal holds, set and lifted by the operator of the database; they stop retention and every forgetting.
+"""Legal holds, which the operator sets and which stop every forgetting; and the owner's pause, which stops storing.
 
 A hold is bookkeeping of its owner and written in a transaction: a forgetting that began before it finds a changed
 revision, looks again, and stops.
@@ -22,7 +22,7 @@ from react_mem.memory.model.namespaces import META, Namespace, meta_namespace
 from react_mem.memory.model.operations import Change
 from react_mem.memory.model.policy import LegalHold, MemoryPolicy
 from react_mem.memory.model.profile_schema import Profile
-from react_mem.memory.model.records import Ending, record_id
+from react_mem.memory.model.records import Ending, now, record_id
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.scopes.profile import values_of
 from react_mem.memory.store.audit_log import ALL, AuditAction, note_action
@@ -110,6 +110,35 @@ class LegalHolds(FacadePart):
     async def holds(self, user_id: str) -> list[LegalHold]:
         """Return the legal holds on a user and on conversations of theirs, the oldest first."""
         return await holds_on(self.store, user_id)
+
+
+_PAUSE = "pause"
+
+
+class Pausing(FacadePart):
+    """An owner's wish that nothing more is remembered: what is known is used all the same."""
+
+    async def pause(self, user_id: str, *, paused: bool = True) -> bool:
+        """Remember nothing of a user's turns from now on, or with `paused=False` remember again; return what holds now.
+
+        What was said before and waits is still read. Turns of a pause are not made up for once it is over.
+        """
+        value = {"kind": _PAUSE, "since": now().isoformat()} if paused else None
+
+        async def step() -> tuple[bool, list[Change]]:
+            changes = [PutOp(meta_namespace(user_id), _PAUSE, value, index=False)]
+            return paused, changes if await is_paused(self.store, user_id) is not paused else []
+
+        return await transact(self.store, user_id, step)
+
+    async def paused(self, user_id: str) -> bool:
+        """Return true while a user wants nothing more remembered."""
+        return await is_paused(self.store, user_id)
+
+
+async def is_paused(store: BaseStore, user_id: str) -> bool:
+    """Return true while an owner wants nothing more remembered."""
+    return await store.aget(meta_namespace(user_id), _PAUSE, refresh_ttl=False) is not None
 
 
 def _place(user_id: str, reference: str, session_id: str) -> tuple[Namespace, str]:

@@ -7,7 +7,7 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
@@ -25,7 +25,7 @@ from react_mem.memory.model.identity import OUTSIDE
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONCEPT, FACT, KINDS, MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.records import Fact, now
+from react_mem.memory.model.records import Fact, local, now
 from react_mem.memory.rights.holds import FacadePart
 from react_mem.memory.store.audit_log import AuditAction, note_action
 from react_mem.memory.store.capabilities import WHOLE
@@ -58,45 +58,14 @@ def read_cursor(cursor: str, *kinds: type) -> tuple[Any, ...]:
     return tuple(place)
 
 
-# Topics of facts: whom they are about, the names in them, and the themes that they share with others.
-
-MOST_TOPICS = 8  # topics listed of a fact: those with the most facts
+_LISTED_TOPICS = 30  # topics of all memories listed: names and themes that most facts share, and two at least
 
 
-async def _topics_of_facts(
-    store: BaseStore, user_id: str, facts: Mapping[str, Mapping[str, Any]]
-) -> dict[str, list[str]]:
-    """Return the topics of facts by id, given records by id; records without topics are left out."""
-    about = {id_: str(value.get("about") or "") for id_, value in facts.items() if FACT.matches(value)}
-    if not about:
-        return {}
-    kept = await store.asearch(
+async def _concepts(store: BaseStore, user_id: str) -> list[dict[str, Any]]:
+    found = await store.asearch(
         CONCEPT.namespace(user_id), filter={"kind": CONCEPT.name}, limit=WHOLE, refresh_ttl=False
     )
-    # of thousands of names it takes longer than a loop may be held
-    return await asyncio.to_thread(topics_in, about, [item.value for item in kept])
-
-
-def topics_in(about: Mapping[str, str], concepts: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return the topics of facts: the subject, then the names in the text, then the themes, the most frequent first.
-
-    >>> hue = {"name": "Hue", "source_ids": ["a", "b"]}
-    >>> told = topics_in({"a": "user", "b": "Lan", "c": ""}, [hue])
-    >>> told["a"], told["b"], "c" in told
-    (['Hue'], ['Lan', 'Hue'], False)
-    """
-    found: dict[str, dict[str, str]] = {
-        id_: {name_key(name): name} for id_, name in about.items() if name and name != "user"
-    }
-
-    def rank(concept: Mapping[str, Any]) -> tuple[bool, int, str]:
-        return bool(concept.get("theme")), -len(concept.get("source_ids") or ()), str(concept["name"])
-
-    for concept in sorted(concepts, key=rank):
-        name = str(concept["name"])
-        for id_ in about.keys() & (concept.get("source_ids") or ()):
-            found.setdefault(id_, {}).setdefault(name_key(name), name)
-    return {id_: list(topics.values())[:MOST_TOPICS] for id_, topics in found.items()}
+    return [item.value for item in found]
 
 
 State = Literal["current", "past", "all"]  # state of the listed memories: believed, no longer believed, or both
@@ -121,6 +90,9 @@ class MemoryViews(FacadePart):
         state: State = "current",
         session_id: str | None = None,
         origins: Sequence[str] = (),
+        topic: str = "",
+        since: datetime | None = None,
+        before: datetime | None = None,
         limit: int = 50,
         cursor: str = "",
         with_topics: bool = False,
@@ -133,8 +105,11 @@ class MemoryViews(FacadePart):
             kinds: Their kinds; by default all, without memory's own records where no scope is named either.
             state: `current` for believed memories, `past` for former ones, `all` for both.
             session_id: The conversation that they came from; None for any.
+            topic: A topic of facts, as the list names them; empty for any.
+            since: The earliest time at which it came into memory; None for any.
+            before: The time before which it did; None for any.
             cursor: The `next_cursor` of the page before; empty for the first.
-            with_topics: True to add the topics of facts, for which all names in the owner's memory are read.
+            with_topics: True to add the topics of all memories, for which all names in the owner's memory are read.
 
         Raises:
             ValueError: If the cursor is none of a list, or the limit is less than one.
@@ -150,6 +125,9 @@ class MemoryViews(FacadePart):
             current=None if state == "all" else state == "current",
             session_id=session_id,
             origins=list(origins) or None,
+            ids=await self._of_topic(user_id, topic) if topic else None,
+            since=_bound(since),
+            before=_bound(before),
         )
         behind = None
         if cursor:
@@ -171,9 +149,8 @@ class MemoryViews(FacadePart):
         last = within[-1][0] if len(meant) > size else found.items[-1][0] if found.items else None
         more = len(meant) > size or found.more
         items = [shown(item, at) for _, item in within]
-        if with_topics:
-            topics = await _topics_of_facts(self.store, user_id, {item.key: item.value for _, item in within})
-            items = [item.model_copy(update={"topics": topics.get(item.id, [])}) for item in items]
+        kept = await _concepts(self.store, user_id) if with_topics else []
+        counts = Counter({str(one["name"]): len(one.get("source_ids") or ()) for one in kept})
         note_action(self.store, user_id, AuditAction.READ, Counter(item.kind for item in items))
         return views.MemoryPage(
             items=items,
@@ -181,7 +158,13 @@ class MemoryViews(FacadePart):
             next_cursor=cursor_of(last.at, last.prefix.rpartition(".")[2], last.key) if more and last else None,
             total=found.total,
             revision=revision,
+            topics=[name for name, count in counts.most_common(_LISTED_TOPICS) if count > 1],
         )
+
+    async def _of_topic(self, user_id: str, topic: str) -> list[str]:
+        kept = await _concepts(self.store, user_id)
+        named = [one for one in kept if name_key(str(one["name"])) == name_key(topic)]
+        return list(dict.fromkeys(str(id_) for one in named for id_ in one.get("source_ids") or ()))
 
     async def find(self, user_id: str, id_: str) -> views.MemoryItem | None:
         """Return one memory, whole; None where the user has no such memory."""
@@ -236,6 +219,11 @@ class MemoryViews(FacadePart):
 def shown(item: Item, at: datetime, most: int | None = views.SHOWN_CHARS) -> views.MemoryItem:
     """Return the view of a stored memory."""
     return views.MemoryItem.of(item.namespace[2], item.key, item.value, at, updated_at=item.updated_at, most=most)
+
+
+def _bound(at: datetime | None) -> str:
+    # without a fraction where there is none: a time of the same second that has one comes behind it
+    return local(at, UTC).replace(tzinfo=None).isoformat() if at else ""
 
 
 def _is_meant(value: Mapping[str, Any], state: State, origins: Sequence[str], at: datetime) -> bool:

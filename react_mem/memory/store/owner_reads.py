@@ -41,6 +41,8 @@ _LISTED: LiteralString = f"""
     WITH found AS MATERIALIZED (
         SELECT s.prefix COLLATE "C" AS prefix, s.key COLLATE "C" AS key, {UTC_TEXT} AS at FROM store s
         WHERE s.owner = %(owner)s AND s.prefix = ANY(%(prefixes)s::text[])
+            AND (%(keys)s::text[] IS NULL OR s.key = ANY(%(keys)s::text[]))
+            AND {UTC_TEXT} >= %(since)s AND (%(before)s::text IS NULL OR {UTC_TEXT} < %(before)s)
             AND (%(kinds)s::text[] IS NULL OR s.value ->> 'kind' = ANY(%(kinds)s::text[]))
             AND NOT (coalesce(s.value ->> 'kind', '') = ANY(%(without)s::text[]))
             AND (%(current)s::boolean IS NULL OR coalesce(s.value -> 'current' <> 'false', TRUE) = %(current)s
@@ -126,6 +128,8 @@ class OwnerReads(StoreCapabilities):
             "without": list(wanted.without),
             "current": wanted.current,
             "origins": None if wanted.origins is None else storable(wanted.origins),
+            "since": wanted.since,
+            "before": wanted.before or None,
             "omit_expired": self._omit_expired,
             "behind": None if behind is None else list(behind),
             # one beyond the page, which shows if there is another page
@@ -133,8 +137,11 @@ class OwnerReads(StoreCapabilities):
         }
 
         def with_key(key: OwnerKey | None) -> dict[str, Any]:
-            sessions = None if session is None else [session, *([key.keyed(session)] if key is not None else [])]
-            return {**asked, "sessions": sessions, "sealed": key is not None}
+            def stored(names: Sequence[str] | None) -> list[str] | None:
+                return None if names is None else [*names, *(map(key.keyed, names) if key is not None else ())]
+
+            sessions = stored(None if session is None else [session])
+            return {**asked, "sessions": sessions, "keys": stored(wanted.ids), "sealed": key is not None}
 
         rows = await self._opened(owner, _LISTED, with_key)
         items = [(ListPlace(row["at"], row["prefix"], row["key"]), row["item"]) for row in rows if "item" in row]

@@ -287,7 +287,8 @@ class ListPlace(NamedTuple):
 class Wanted:
     """Conditions on the records of a list, in namespaces of one owner; None for any.
 
-    Facts with an end date are among the current and the others. A store that cannot tell origins ignores them.
+    Facts with an end date are among the current and the others. A store that cannot tell origins ignores them. `since`
+    and `before` bound the time of creation, as a `ListPlace` has it; empty for any.
     """
 
     namespaces: Sequence[Namespace]
@@ -296,6 +297,9 @@ class Wanted:
     current: bool | None = None
     session_id: str | None = None
     origins: Sequence[str] | None = None
+    ids: Sequence[str] | None = None
+    since: str = ""
+    before: str = ""
 
 
 class Listed(NamedTuple):
@@ -359,6 +363,11 @@ def _is_wanted(item: Item, wanted: Wanted) -> bool:
     if wanted.session_id is not None and value.get("session_id") != wanted.session_id:
         return False
     if wanted.origins is not None and value.get("origin") not in wanted.origins:
+        return False
+    if wanted.ids is not None and item.key not in wanted.ids:
+        return False
+    at = place_of(item).at
+    if at < wanted.since or (wanted.before and at >= wanted.before):
         return False
     current = value.get("current") is not False
     return wanted.current is None or current is wanted.current or (not wanted.current and bool(value.get("valid_to")))

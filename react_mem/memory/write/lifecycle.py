@@ -27,7 +27,7 @@ from react_mem.memory.context.dialogue import current_start
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import cause_for_clients, cause_of
 from react_mem.memory.merging.authors import is_users
-from react_mem.memory.merging.transcript import misdated, withheld
+from react_mem.memory.merging.transcript import kept_out, misdated, withheld
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.identity import Identity, identify, switched_off, why_off
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
@@ -35,6 +35,7 @@ from react_mem.memory.model.namespaces import characters_of, off_loop
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.last_known import DATABASE
+from react_mem.memory.rights.holds import is_paused
 from react_mem.memory.store.audit_log import AuditActor, AuditReason, acting
 from react_mem.memory.store.checkpointer import note_thread
 from react_mem.memory.store.priority import FRONT
@@ -49,6 +50,7 @@ MEMORY_OFF = load_prompt("memory_off")
 Operation = Literal["retrieve", "store", "extract"]
 Tell = Callable[[dict[str, Any]], None]
 
+_PAUSED = "This turn is not remembered: the user has paused memory."
 _WITHHELD = "This turn is not remembered: it is off the record, or holds a secret that the policy refuses."
 
 _PARTS: dict[Operation, str] = {"retrieve": "database", "store": "store", "extract": "extraction"}
@@ -177,18 +179,40 @@ class TurnMemory:
         """Metering of the run's quotas."""
         return Metering.of(self.agent.policy, self.runtime, self.tell)
 
+    @cached_property
+    def _asking(self) -> asyncio.Task[bool]:
+        return asyncio.create_task(self._ask())
+
+    async def _ask(self) -> bool:
+        if self.turns is None:
+            return False
+        try:
+            # half of what a read may take: where this cannot be asked, the read waits too
+            async with asyncio.timeout(self.agent.policy.recall.timeout / 2):
+                return await is_paused(self.turns.memory.store, self.turns.user_id)
+        except Exception as error:
+            log.warning("whether the user has paused memory cannot be read: %s", cause_of(error))
+            return False
+
+    async def paused(self) -> bool:
+        """Return true if the user has paused memory: this turn stores nothing. It is asked once."""
+        return await self._asking
+
     async def withheld(self, thread: Sequence[AnyMessage], *, tells: bool = True) -> dict[str, AnyMessage]:
         """Return by id the messages of the current turn that memory must not have, marked; see `transcript.withheld`.
 
-        An event says so, once a turn (`tells`).
+        These are all of it while the user has paused memory. An event says so, once a turn (`tells`).
         """
         last = next((place for place in range(len(thread) - 1, -1, -1) if is_users(thread[place])), 0)
         start = next((place + 1 for place in range(last, -1, -1) if not is_users(thread[place])), 0)
         turn, policy = thread[start:], self.agent.policy.secrets
+        paused = await self.paused()
         # passed to a thread where it takes more than a moment
-        found = {str(one.id): one for one in await off_loop(10 * characters_of(turn), partial(withheld, turn, policy))}
+        look = partial(withheld, turn, policy)
+        out: Sequence[Any] = kept_out(turn) if paused else await off_loop(10 * characters_of(turn), look)
+        found = {str(one.id): one for one in out}
         if found and tells and self.turns is not None:
-            self.say("store", "off", _WITHHELD)
+            self.say("store", "off", _PAUSED if paused else _WITHHELD)
         return found
 
     @property
@@ -321,10 +345,14 @@ class TurnMemory:
         return last_id(thread)
 
     async def end(self, turns: Turns, storing: Coroutine[Any, Any, object]) -> bool:
-        """Store the turn, and extract from it now if the policy says so; return true if it is stored.
+        """Store the turn, and extract from it now if the policy says so; return true if it is stored, or not to be.
 
         The write, such as `turns.close(...)`, is awaited here: its failure degrades the turn.
         """
+        if await self.paused():
+            storing.close()
+            self.say("store", "off", _PAUSED)
+            return True
         try:
             with acting(AuditActor.AGENT, AuditReason.TURN):
                 async with FRONT.served(self.agent.policy.recall.timeout):

@@ -37,6 +37,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Message, SecretPolicy, discreet_text, fact_id, now
 from react_mem.memory.model.views import MemoryItem
 from react_mem.memory.rights.feedback import STATES_NOTHING, check_told, told_statements
+from react_mem.memory.rights.holds import is_paused
 from react_mem.memory.rights.unsaid import read_forgotten
 from react_mem.memory.store.priority import FRONT
 from react_mem.memory.store.process_state import lock_of
@@ -71,10 +72,13 @@ async def remember(
         alone: Whether a text that is only small talk is kept too, as an application's wish.
 
     Raises:
-        ValueError: If the text is too long or states nothing, such as a question; the message says what to do.
+        ValueError: If the text is too long or states nothing, such as a question, or if the user has paused memory; the
+            message says what to do.
         MemoryFull: If the quotas leave no room for it.
         WriteConflict: If other writers of the owner were faster every time.
     """
+    if await is_paused(memory.store, user_id):
+        raise ValueError("text: the user has paused memory, so nothing is remembered; end the pause first")
     said, name = discreet_text(storable(text).strip(), memory.policy.secrets), " ".join(storable(about).split())
     whom = "user" if name.casefold() in ("", "user") else name
     check_told(said)
@@ -244,7 +248,7 @@ class StoredMessage(BaseModel):
 
     id: str = Field(description="Its record: a message of the conversation, and a memory.")
     outcome: Literal["new", "known", "forgotten"] = Field(
-        description="`known` where it was there already; `forgotten` where the user had it forgotten: it stays away."
+        description="`known` where it was there; `forgotten` where the user wants it out of memory: it stays away."
     )
 
 
@@ -261,12 +265,13 @@ async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[Stored
     memory, user_id, session_id = turns.memory, turns.user_id, turns.session_id
     # a place is given away once
     async with lock_of((*MESSAGE.namespace(user_id), "told"), session_id):
-        held, forgotten = await asyncio.gather(
+        held, forgotten, paused = await asyncio.gather(
             memory.dialog.every(user_id, session_id=session_id, kind=MESSAGE.name),
             read_forgotten(memory.store, user_id, session_id),
+            is_paused(memory.store, user_id),
         )
         # a conversation of months takes a while
-        plan = await asyncio.to_thread(_Uptake, turns, told, held, forgotten)
+        plan = await asyncio.to_thread(_Uptake, turns, told, held, forgotten, paused=paused)
         await make_room(memory.store, user_id, memory.policy.quotas, plan.asking)
         latest = [(one.place, one.message) for one in plan.held[-_SHOWN_BEFORE:]]
         since: str | None = RecordName(plan.held[-1].id) if plan.held else None
@@ -331,7 +336,13 @@ class _Uptake:
     """Plan for the messages sent by a client, against the messages in memory and the forgotten ones."""
 
     def __init__(
-        self, turns: Turns, told: Sequence[ClientMessage], held: Sequence[dict[str, Any]], forgotten: Collection[str]
+        self,
+        turns: Turns,
+        told: Sequence[ClientMessage],
+        held: Sequence[dict[str, Any]],
+        forgotten: Collection[str],
+        *,
+        paused: bool,
     ) -> None:
         self._session = turns.session_id
         self.held = sorted(
@@ -344,7 +355,7 @@ class _Uptake:
         self._next = self.held[-1].place + 1 if self.held else 0
         self._policy: SecretPolicy = turns.memory.policy.secrets
         named = [_message(one, str(place)) for place, one in enumerate(told)]
-        out = {int(str(message.id)) for message in withheld(named, self._policy)}
+        out = {int(str(message.id)) for message in (named if paused else withheld(named, self._policy))}
         self._new: list[tuple[int, AnyMessage]] = []
         self.taken = {
             place: StoredMessage(id=self._record(one.id or placed_name(place, one.role, "")), outcome="forgotten")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from tests.contract.conftest import Graph, build_manager
@@ -95,3 +96,30 @@ async def test_a_turn_is_stored_though_drawing_from_it_failed(life: str, monkeyp
     kept = (await graph.checkpointer.aget(thread()))["channel_values"]
     mark = kept["remembered"] if life == "react_mem" else kept["memory_mark"]["id"]
     assert mark == (await graph.aget_state(thread())).values["messages"][-1].id
+
+
+@pytest.mark.parametrize("life", LIVES)
+async def test_while_memory_is_paused_a_turn_uses_it_and_leaves_nothing_in_it(life: str) -> None:
+    store, model = InMemoryStore(), ScriptedModel(script=["ok"])
+    memory = MemoryFacade(store)
+    await memory.semantic.add(["User likes tea"], **WHO)
+    graph = living(life, store, model)
+    await memory.pause("ann")
+    before = _entries(store)
+    seen, result = await told(graph, "Do I like tea? My boat is called Wanda.", "1")
+    assert "User likes tea" in shown(model, result)
+    assert [event["status"] for event in seen if event["operation"] == "store"] == ["off"]
+    assert "paused" in str(seen)
+    assert _entries(store) == before
+    # the conversation goes on, and what was said in the pause is not made up for
+    assert await memory.pause("ann", paused=False) is False
+    await told(graph, "My horse is called Otto.", "1")
+    assert "Wanda" not in str(_entries(store))
+    assert "Otto" in str(_entries(store))
+
+
+def _entries(store: InMemoryStore) -> dict[Any, Any]:
+    """Return all that is stored, but which threads are the user's: by that they are found to be erased."""
+    spaces = store.list_namespaces(limit=1_000)
+    items = [(space, item) for space in spaces for item in store.search(space, limit=1_000)]
+    return {(space, item.key): item.value for space, item in items if item.value.get("kind") != "thread"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
 from typing import Any
 
@@ -62,7 +62,7 @@ class TestPages:
         assert texts(pages)[-2:] == ["fact 3 🍵 trà", "fact 5 🍵 trà"]
         assert texts(await all_pages(memory, 200)) == texts(pages)
 
-    async def test_facts_tell_their_topics_where_they_are_asked_for(self, memory: MemoryFacade) -> None:
+    async def test_topics_are_told_where_they_are_asked_for_and_each_is_a_filter(self, memory: MemoryFacade) -> None:
         home = [f"I have a flat in {place}." for place in ("Hue", "Hue near the river", "Lisbon")]
         for text in (*home, "I prefer a cool climate.", "My lungs need the cool climate."):
             await tell(memory.store, text)
@@ -70,14 +70,21 @@ class TestPages:
         await tell(memory.store, "My flat in Hue is dry.", user_id="bob")
         await refresh_concepts(memory.store, "ann")
         page = await memory.page("ann", kinds=["fact"], limit=200, with_topics=True)
-        topics = {item.text: item.topics for item in page.items}
-        assert topics["Lan lives in Hue."] == ["Lan", "Hue"]
-        assert topics[home[0]][0] == "Hue"
-        assert topics[home[2]][0] == "Lisbon"
-        assert topics["My lungs need the cool climate."] == ["cool climate"]
+        assert page.topics[:2] == ["Hue", "cool climate"]
+        assert "Lisbon" not in page.topics
         # it costs the names of all that is remembered: nobody else is told
-        assert not any(item.topics for item in (await memory.page("ann", kinds=["fact"])).items)
-        assert (await memory.page("ann", kinds=["message"], with_topics=True)).items == []
+        assert (await memory.page("ann", kinds=["fact"])).topics == []
+        pages = await all_pages(memory, 2, kinds=["fact"], topic="hue")
+        assert sorted(texts(pages)) == sorted([*home[:2], "Lan lives in Hue."])
+        assert {one.total for one in pages} == {3}
+        assert (await memory.page("ann", topic="Oslo")).total == 0
+
+    async def test_they_are_of_the_days_that_are_asked_for(self, memory: MemoryFacade) -> None:
+        await store_facts(memory, *(fact(f"fact {n}", START + timedelta(days=n)) for n in range(5)))
+        east = timezone(timedelta(hours=7))
+        asked = {"since": START + timedelta(days=1), "before": (START + timedelta(days=3)).astimezone(east)}
+        pages = await all_pages(memory, 1, **asked)
+        assert (texts(pages), {page.total for page in pages}) == (["fact 2", "fact 1"], {2})
 
     async def test_writes_between_them_repeat_and_hide_nothing(self, memory: MemoryFacade) -> None:
         facts = [fact(f"fact {n}", START + timedelta(minutes=n)) for n in range(9)]

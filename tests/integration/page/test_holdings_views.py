@@ -28,7 +28,7 @@ def test_what_waits_is_shown_with_the_cause(visit: Visit) -> None:
     page = visit().go("waiting")
     row = page.get_by_role("row", name="I moved.")
     expect(row).to_contain_text("no model")
-    expect(row).to_contain_text("Given up")
+    expect(row).to_contain_text("Could not be read")
     expect(row).to_contain_text("tried 5 times")
     expect(visit("bob").go("waiting").locator("#main")).to_contain_text("Nothing waits.")
 
@@ -42,7 +42,7 @@ def test_usage_is_everybodys_and_health_an_administrators(visit: Visit) -> None:
     expect(health.get_by_role("row", name="Database")).to_contain_text("PostgreSQL")
     expect(health.get_by_role("row", name="Embedder")).to_contain_text("yes")
     expect(health.get_by_role("row", name="Queue of all users")).to_contain_text(
-        "1 waits, 1 was tried in vain, 1 given up"
+        "1 waits, 1 was tried in vain, 1 could not be read"
     )
     expect(visit(ADMIN, locale="vi-VN").go("usage").get_by_role("heading", name="Tình trạng")).to_be_visible()
 

@@ -189,7 +189,7 @@ def test_a_search_shows_what_found_it(visit: Visit) -> None:
     expect(found).to_be_visible()
     expect(lit).to_have_text("Everything")
     page.get_by_label("Search what is remembered").fill("")
-    expect(page.locator(".by-topic article.card").first).to_be_visible()
+    expect(page.locator(".lines article.card").first).to_be_visible()
     expect(lit).to_have_text("Facts")
 
 

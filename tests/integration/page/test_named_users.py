@@ -31,7 +31,6 @@ def test_everything_on_the_page_works(known_by: str, plays: str, visit: Callable
     page.get_by_label("Search what is remembered").fill("cat Mimi")
     page.keyboard.press("Enter")
     expect(card(page, "My cat is called Mimi.").first).to_be_visible()
-    page.get_by_text("Have something remembered").click()
     page.get_by_label("In your own words").fill(f"I play the {plays}.")
     pressed(page, "Remember")
     expect(page.locator("#said")).to_have_text("Remembered.")

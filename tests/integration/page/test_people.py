@@ -82,7 +82,6 @@ def test_what_one_person_wanted_is_not_asked_for_as_another(visit: Visit, site: 
     page = ann.go()
     expect(card(page, "I keep a key.")).to_be_visible()
     refuse_token(page, "ann of the key")
-    page.get_by_text("Have something remembered").click()
     page.get_by_label("In your own words").fill("The key is under the stone.")
     pressed(page, "Remember")
     expect(dialog_of(page)).to_contain_text("does not accept this token any more; it may have expired")

@@ -1,14 +1,17 @@
-"""Facts on the page by their topics."""
+"""The list of memories narrowed by topic, origin and day, over all memories and not those that are loaded."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from langgraph.store.base import BaseStore
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.integration.page.conftest import Visitor, card, pressed, tell_from_elsewhere
+from react_mem.memory.model.origins import Origin
+from tests.integration.page.conftest import Visitor, card, pressed
+from tests.support.linking import record, store_records
 from tests.support.page_server import PageServer
 from tests.support.telling import tell
 
@@ -18,11 +21,11 @@ ANN = "ann of the topics"
 
 
 async def fill(store: BaseStore) -> None:
-    told = ["I live in Hue.", "The rain in Hue is warm.", "The river of Hue is wide.", "I was born in Lisbon."]
-    for text in (*told, "It is far to Lisbon.", "I am allergic to peanuts."):
-        await tell(store, text, user_id=ANN)
-    for text in ("Lan lives in Lisbon.", "Lan has a boat."):
-        await tell(store, text, about="Lan", user_id=ANN)
+    long_ago = datetime.now(UTC) - timedelta(days=400)
+    for text in ("I live in Hue.", "The river of Hue is wide.", "I was born in Lisbon.", "It is far to Lisbon."):
+        await tell(store, text, user_id=ANN, at=long_ago)
+    await store_records(store, *(record("fact", f"n{n}", text=f"I own book {n}.") for n in range(210)), user_id=ANN)
+    await store_records(store, record("fact", "w", text="Hue has a bridge.", origin=Origin.WEB), user_id=ANN)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -31,38 +34,25 @@ def topics(site: PageServer) -> None:
     site.run(fill)
 
 
-def headings(page: Page) -> list[str]:
-    return page.locator(".topic:not([hidden]) > summary").all_inner_texts()
-
-
-def test_facts_stand_by_their_topics_and_the_others_last(visit: Visit) -> None:
+def test_topics_origins_and_days_are_asked_of_the_server(visit: Visit) -> None:
     page = visit(ANN).go()
-    expect(page.locator("article.card")).to_have_count(8)
-    assert [text.split() for text in headings(page)] == [["Hue", "3"], ["Lan", "2"], ["Lisbon", "2"], ["Other", "1"]]
-    expect(page.get_by_role("list", name="Other").locator("article")).to_contain_text("peanuts")
-    # a fact of two topics stands once
-    expect(card(page, "Lan lives in Lisbon.")).to_have_count(1)
-
-
-def test_a_new_fact_comes_to_those_of_its_topic(visit: Visit, site: PageServer) -> None:
-    page = visit(ANN).go()
-    expect(page.locator("#alive")).to_have_attribute("data-state", "on")
-
-    async def more(store: BaseStore) -> None:
-        await tell(store, "I like the bridges of Hue.", user_id=ANN)
-
-    site.run(more)
-    expect(page.get_by_role("list", name="Hue").locator("article").first).to_contain_text("bridges")
-    expect(page.locator(".topic > summary", has_text="Hue")).to_have_text("Hue 4")
-    pressed(card(page, "I like the bridges of Hue."), "Forget")
-    pressed(page.locator("#notices"), "Forget now")
-    expect(page.locator(".topic > summary", has_text="Hue")).to_have_text("Hue 3")
-
-
-def test_facts_that_share_nothing_are_but_a_list(visit: Visit, site: PageServer) -> None:
-    for text in ("I like tea.", "My room is cold."):
-        tell_from_elsewhere(site, "ann of two things", text)
-    page = visit("ann of two things").go()
+    # they are older than what is loaded
+    expect(page.locator("article.card")).to_have_count(200)
+    topics = page.get_by_role("group", name="Topics")
+    pressed(topics, "Lisbon")
     expect(page.locator("article.card")).to_have_count(2)
-    expect(page.locator(".topic > summary")).to_be_hidden()
-    expect(page.get_by_role("list", name="Topics")).to_be_hidden()
+    expect(page.locator(".more")).to_contain_text("2 of 2")
+    expect(topics.get_by_role("button", name="Lisbon")).to_have_attribute("aria-pressed", "true")
+    page.reload()
+    expect(page.locator("article.card")).to_have_count(2)
+    pressed(topics, "Lisbon")
+    expect(page.locator("article.card")).to_have_count(200)
+    page.get_by_label("Until").fill((datetime.now(UTC) - timedelta(days=399)).date().isoformat())
+    expect(card(page, "I live in Hue.")).to_be_visible()
+    expect(page.locator("article.card")).to_have_count(4)
+    page.get_by_label("Until").fill("")
+    page.get_by_role("combobox", name="From").select_option("web")
+    expect(page.locator("article.card")).to_have_count(1)
+    expect(page.locator("article.card")).to_contain_text("bridge")
+    page.get_by_label("Since").fill("2099-01-01")
+    expect(page.locator(".empty")).to_have_text("Nothing fits these filters.")

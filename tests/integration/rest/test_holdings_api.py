@@ -349,3 +349,21 @@ class TestEvents:
         again = Stream(ANN)
         assert await asyncio.wait_for(again.status, 10) == 200
         await again.go()
+
+
+async def test_a_pause_is_the_callers_own_stops_what_is_told_and_outlives_an_erasure(memory_store: BaseStore) -> None:
+    async with client_as(memory_store, ANN) as ann, client_as(memory_store, BOB) as bob:
+        assert (await ann.get(f"{V1}/pause")).json() == {"paused": False, "user": ANN}
+        assert (await ann.put(f"{V1}/pause", json={"paused": True})).json() == {"paused": True, "user": ANN}
+        assert (await bob.get(f"{V1}/pause")).json()["paused"] is False
+        refused = await ann.post(f"{V1}/memories", json={"text": "I live in Hue."})
+        assert (refused.status_code, "end the pause first" in str(refused.json())) == (422, True)
+        said = {"messages": [{"role": "user", "content": "I live in Hue."}]}
+        stored = await ann.post(f"{V1}/conversations/monday/messages", json=said)
+        assert [one["outcome"] for one in stored.json()["messages"]] == ["forgotten"]
+        erased = (await MemoryFacade(memory_store).forget_user(ANN, proof=True)).receipt
+        assert not erased.problems
+        assert (await ann.get(f"{V1}/pause")).json()["paused"] is True
+        assert (await ann.get(f"{V1}/memories")).json()["total"] == 0
+        await ann.put(f"{V1}/pause", json={"paused": False})
+        assert (await ann.post(f"{V1}/memories", json={"text": "I live in Hue."})).status_code == 201
