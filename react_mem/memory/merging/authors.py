@@ -15,17 +15,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 from langgraph.types import Command, Send
 
 from react_mem.memory.language.folding import normalise
-from react_mem.memory.language.own_words import GENERIC_NAMES, named_in
+from react_mem.memory.language.own_words import GENERIC_NAMES, Head, named_in
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.blocks import texts_of, with_text, words_in
 from react_mem.memory.model.namespaces import meta_namespace, setting
@@ -39,22 +41,6 @@ SOURCE = "lc_source"
 log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=BaseMessage)
-
-
-def author_of(message: BaseMessage, owner: Owner | None = None) -> str:
-    """Return the author of a message; without an owner, each human message of an input is the user's.
-
-    >>> author_of(HumanMessage("Hi", name="Bob"), Owner("ann")), author_of(by_other(HumanMessage("Hi"), "tool"))
-    ('speaker:Bob', 'tool')
-    """
-    if isinstance(message, HumanMessage):
-        if source := message.additional_kwargs.get(SOURCE):
-            return source if source == "tool" or str(source).startswith("agent:") else "middleware"
-        speaker = owner.speaker(message) if owner is not None else ""
-        return f"speaker:{speaker}" if speaker else "user"
-    if isinstance(message, AIMessage):
-        return f"agent:{message.name or ''}"
-    return "tool" if isinstance(message, ToolMessage) else "middleware"
 
 
 def is_users(message: BaseMessage) -> bool:
@@ -71,13 +57,25 @@ def by_other(message: M, author: str) -> M:
 
 # Named speakers of a conversation with several people: "Bob" by the name of the message, or before its words.
 
+_READ = 40
+"""Human messages of a thread, the latest, from which it is seen whether several people speak in it."""
+
+_DIGITS = 3
+"""Digits from which on an id is none that somebody is called by."""
+
 
 @dataclass(frozen=True)
 class Owner:
-    """Owner of a memory: who is spoken of as the user, by id and, if it is known, by the name in the profile."""
+    """Owner of a memory: who is spoken of as the user, by id and, if it is known, by the name in the profile.
+
+    The `thread` tells whether several people speak. A word before a colon is a topic ("Paris: I loved it") and no
+    speaker, unless it is a given name or the messages of the thread have such words in turns. The only name in a thread
+    is the owner's where neither the profile nor the id tells a name: applications send it with every message.
+    """
 
     user_id: str
     name: str = ""
+    thread: Sequence[BaseMessage] = ()
 
     def speaker(self, message: BaseMessage) -> str:
         """Return the name of the speaker of a human message; empty if it is the owner's.
@@ -97,12 +95,12 @@ class Owner:
         if not is_users(message):
             return "", message
         given = one_name(message.name or "")
-        given = "" if self.is_called(given) else given
-        before, begin = named_in("\n".join(texts_of(message)))
-        if not before or (given and normalise(before) != normalise(given)):
-            return given, message
-        said = with_text(message, lambda text: text[begin:])
-        return given or ("" if self.is_called(before) else before), said
+        before = named_in("\n".join(texts_of(message)))
+        is_named = before and (normalise(before.name) == normalise(given) if given else self._is_person(before))
+        if is_named:
+            message = with_text(message, lambda text: text[before.begin :])
+        name = given or (before.name if is_named else "")
+        return "" if self.is_called(name) else name, message
 
     def is_called(self, name: str) -> bool:
         """Return true for a name of the owner: a generic one, the id, or a part of either the name or the id."""
@@ -110,7 +108,22 @@ class Owner:
             return True
         asked = _parts(name)
         known = [_parts(one) for one in (self.user_id.partition("@")[0], self.name) if one]
-        return any(asked[: len(one)] == one[: len(asked)] for one in known if one and asked)
+        if any(asked[: len(one)] == one[: len(asked)] for one in known if one and asked):
+            return True
+        is_opaque = not self.name and sum(map(str.isdigit, self.user_id)) >= _DIGITS
+        return is_opaque and {one_name(one.name or "") for one in self._said} == {name}
+
+    def _is_person(self, before: Head) -> bool:
+        called = self.is_called(before.name) and normalise(before.name) not in GENERIC_NAMES
+        return before.is_person or called or ("" not in self._names and 1 < len(set(self._names)) < len(self._names))
+
+    @cached_property
+    def _said(self) -> list[BaseMessage]:
+        return list(islice(filter(is_users, reversed(self.thread)), _READ))
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return [one_name(one.name or "") or named_in("\n".join(texts_of(one))).name for one in self._said]
 
 
 def _parts(name: str) -> list[str]:

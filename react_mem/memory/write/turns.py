@@ -44,7 +44,15 @@ from react_mem.memory.store.transactions import Guard
 from react_mem.memory.work.items import Kind, Work, announce, put_work, worker_name
 from react_mem.memory.write.chain import fold
 from react_mem.memory.write.drawing import draw, draw_at_once
-from react_mem.memory.write.session import ClaimedTurns, Session, TurnReport, claim, grant_wishes, offer_unread
+from react_mem.memory.write.session import (
+    ClaimedTurns,
+    Session,
+    TurnReport,
+    claim,
+    grant_wishes,
+    offer_unread,
+    owner_of,
+)
 
 # Durable storage of a turn: its messages, a note for its extraction, and the work, in one batch.
 
@@ -94,7 +102,8 @@ class TurnToStore:
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), first)
         start = min(first, asked)
-        records = to_records(thread[start:], first=start, owner=await session.owner(thread[start:]), **session.where)
+        owner = await owner_of(session.memory, session.user_id, thread, start)
+        records = to_records(thread[start:], first=start, owner=owner, **session.where)
         if session.elsewhere:
             records = [record.model_copy(update={"elsewhere": True}) for record in records]
         # no answer is trusted more than what it was made of

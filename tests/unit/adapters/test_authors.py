@@ -246,3 +246,53 @@ async def test_the_user_by_any_name_of_theirs_is_the_user(name: str | None) -> N
     found = await MemoryFacade(store).list_records("ann", [MemoryScope.SEMANTIC])
     assert {one.payload["about"] for one in found if one.source == "fact"} == {"user"}
     assert await facts(store) >= set(said[:2])
+
+
+TOPICS = [
+    *("Paris: I love it.", "Coffee: I drink it black.", "Clarification: I moved to Berlin.", "Big News: I got a job."),
+    *("TypeError: I see this in my code.", "[Idea] I want to learn Go.", "10:30 I have yoga.", "Bob: he is my friend."),
+    *("Fahrrad: ich fahre jeden Tag.", "Deporte: juego al tenis.", "Max: das ist mein Hund.", "Lan: cô ấy là bạn tôi."),
+    *(
+        "Cà phê: mình uống đen.",
+        "Thể Thao: tôi chơi cờ.",
+        "咖啡：我每天喝两杯。",
+        "東京：私はそこに住んでいます。",
+        "小明：他是我朋友。",
+    ),
+]
+
+
+async def test_what_stands_before_a_colon_is_a_topic_where_nobody_is_called_so() -> None:
+    store = memory_store()
+    graph = GRAPHS["react_mem"](ScriptedModel(script=["noted"] * len(TOPICS)), store)
+    for number, text in enumerate(TOPICS):
+        await graph.ainvoke({"messages": [("user", text)]}, thread(str(number % 3)), context=ANN)
+    found = await MemoryFacade(store).list_records("ann", [MemoryScope.DIALOG, MemoryScope.SEMANTIC])
+    told = [one.payload for one in found if one.source == "fact" or one.payload.get("role") == "user"]
+    assert {one["text"] for one in told} >= set(TOPICS)
+    assert not [one for one in told if one["origin"] == "speaker"]
+
+
+async def test_names_that_nobody_knows_are_speakers_where_they_speak_in_turns() -> None:
+    store = memory_store()
+    graph = GRAPHS["react_mem"](ScriptedModel(script=SCRIPT), store)
+    turns = [f"{name}: {text}" for name, text in [("Zork", "Hi."), ("Plim", "Hi."), ("Zork", "I live in Rome.")]]
+    for text in turns:
+        await graph.ainvoke({"messages": [("user", text)]}, thread(), context=ANN)
+    found = await MemoryFacade(store).list_records("ann", [MemoryScope.SEMANTIC])
+    assert [(one.payload["about"], one.payload["text"]) for one in found] == [("Zork", "I live in Rome.")]
+
+
+@pytest.mark.parametrize(("user_id", "about"), [("auth0|64f1", "user"), ("carl", "Ann Lee")])
+async def test_a_name_sent_with_every_message_is_the_users_where_the_id_is_no_name(user_id: str, about: str) -> None:
+    store = memory_store()
+    graph = GRAPHS["react_mem"](ScriptedModel(script=SCRIPT), store)
+    said = HumanMessage("I live in Hue.", name="Ann Lee")
+    await graph.ainvoke({"messages": [said]}, thread(), context={"user_id": user_id})
+    found = await MemoryFacade(store).list_records(user_id, [MemoryScope.SEMANTIC])
+    assert [one.payload["about"] for one in found] == [about]
+    # beside somebody else it is another's
+    said = HumanMessage("I live in Rome.", name="Bob")
+    await graph.ainvoke({"messages": [said]}, thread(), context={"user_id": user_id})
+    found = await MemoryFacade(store).list_records(user_id, [MemoryScope.SEMANTIC])
+    assert {one.payload["about"] for one in found} == {about, "Bob"}
