@@ -277,8 +277,9 @@ def named_in(text: str) -> Head:
     if found is None:
         return Head()
     name = _name_of(found)
-    heads = (_HEAD.match(text, begin, min(end, begin + _MAX_LEAD)) for begin, end in _lines(text, found.end()))
-    others = {_name_of(head) for head in islice(filter(None, heads), _MOST_LEADS)}
+    lines = islice(_lines(text, found.end()), _MOST_LEADS)
+    heads = filter(None, (_HEAD.match(text, begin, min(end, begin + _MAX_LEAD)) for begin, end in lines))
+    others = set(map(_name_of, heads))
     if any(map(_is_given, others - {name})):
         return Head()
     of_person = bool(found[1]) or (_is_given(name) and not _SPOKEN_OF.match(text, found.end()))

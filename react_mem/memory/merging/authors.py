@@ -138,7 +138,10 @@ _TOOL_NODES = frozenset({"tools", "act"})
 """Names of the node that runs tools: LangGraph's own, and ours."""
 
 _RUNS = 10
-"""Runs of a graph around an agent of which the inputs are looked up: its whole thread is handed on in each."""
+_MOST_RUNS = 100
+"""Runs of which the inputs are looked up: where a graph around the agent hands on its whole thread in each, and where a
+thread has lost the last message in memory, so that all in it may be new.
+"""
 
 _in_tool: ContextVar[bool] = ContextVar("in_tool", default=False)
 
@@ -174,13 +177,14 @@ async def added_in_run(thread: Sequence[M], since: str | None, config: RunnableC
     human, nested = [message for message in thread[last + 1 :] if is_users(message)], bool(_nodes_above(config))
     if len(human) < 2 and not (nested and any(message.name for message in human)):
         return []
-    said = await _inputs(config, _RUNS if nested else 1)
+    # a thread that was rewritten begins with what stands for the messages that are gone
+    is_rewritten = since is not None and last < 0 and len(human) <= _MOST_RUNS
+    said = await _inputs(config, _MOST_RUNS if is_rewritten else _RUNS if nested else 1)
     own = [message for message in human if message.id in said or message.text.strip() in said]
     if not own:
         first = next((message.name for message in thread if is_users(message)), None) if nested else None
         return [_added(one) for one in human if nested and one.name and one.name != first]
-    # a thread that was rewritten begins with what stands for the messages that are gone
-    begin = 0 if since is not None and last < 0 else human.index(own[0])
+    begin = 0 if is_rewritten else human.index(own[0])
     return [_added(one) for one in human[begin:] if one not in own]
 
 

@@ -53,20 +53,19 @@ _PAGES = "<web_pages>"  # mark of searched web pages in the prompt
 
 @dataclass(frozen=True)
 class Heard:
-    """Texts of a conversation, the latest last; tainted if a tool result, a page or a quotation was shown."""
+    """Texts of a conversation, the latest last; tainted if a tool result, a page or a quotation was shown.
+
+    `asked` is the user's message of this turn, empty where somebody else asks.
+    """
 
     own: tuple[str, ...] = ()
+    asked: str = ""
     ids: tuple[str, ...] = ()
     assistant: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
     tainted: bool = False
     origin: Origin = Origin.ASSISTANT
-
-    @property
-    def asked(self) -> str:
-        """The user's message of this turn."""
-        return self.own[-1] if self.own else ""
 
     @classmethod
     def of(cls, state: Any, session_id: str, owner: Owner) -> Self:
@@ -85,6 +84,7 @@ class Heard:
         pages = _PAGES in str((state.get("layout") or {}).get("retrieved", ""))
         return cls(
             own=tuple(text_of(message) for message in users),
+            asked=text_of(users[-1]) if thread[asked[-1]] in users[-1:] else "",
             ids=tuple(message_record_id(session_id, message) for message in users),
             assistant=(text_of(before),) if before is not None else (),
             said=tuple(text_of(message) for message in latest if is_said(message)),
@@ -286,9 +286,12 @@ class ToolMemory:
     async def forget_asked(self, messages: Sequence[BaseMessage]) -> list[Forgotten]:
         """Carry out the requests to forget in the user's last message, and return the outcome of each."""
         owner = await owner_of(self.memory, self.user_id, messages, -_RECENT)
-        said = [message for message in messages if is_users(message) and not owner.speaker(message)]
-        done = []
-        for sentence in await asyncio.to_thread(lambda: sentences(_own(said[-1])[:_FORGET_CHARS])) if said else []:
+        asked = [message for message in messages if is_users(message)][-_RECENT:]
+        said = [message for message in asked if not owner.speaker(message)]
+        done: list[Forgotten] = []
+        if not said or said[-1] is not asked[-1]:
+            return done
+        for sentence in await asyncio.to_thread(lambda: sentences(_own(said[-1])[:_FORGET_CHARS])):
             last = forget_last(sentence)
             what = await asyncio.to_thread(_last_statement, said[:-1]) if last else to_forget(sentence)
             if what:
