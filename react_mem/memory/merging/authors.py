@@ -1,9 +1,8 @@
 """Author of a message: the user, a named speaker, a tool, another agent, a middleware; decided by where it came from.
 
-An author is written `user`, `speaker:Bob`, `tool`, `agent:NAME` or `middleware`. The human messages of a run's input
-are the user's, or a speaker's who is named with them or before their words. What is added while it runs is not, of
-whatever class it is: a page that a tool returns, a task from another agent, the summary of a middleware. Only the user
-teaches facts about the user; a speaker's facts are about and by that speaker.
+The human messages of a run's input are the user's, or a speaker's who is named with them or before their words. What is
+added while it runs is marked as `tool`, `agent:NAME` or `middleware`: a page that a tool returns, a task, a summary.
+Only the user teaches facts about the user; a speaker's facts are about and by that speaker.
 """
 
 from __future__ import annotations
@@ -95,16 +94,16 @@ class Owner:
         if not is_users(message):
             return "", message
         given = one_name(message.name or "")
+        given = "" if self.is_called(given) else given
         before = named_in("\n".join(texts_of(message)))
-        is_named = before and (normalise(before.name) == normalise(given) if given else self._is_person(before))
-        if is_named:
-            message = with_text(message, lambda text: text[before.begin :])
-        name = given or (before.name if is_named else "")
-        return "" if self.is_called(name) else name, message
+        if not (normalise(before.name) == normalise(given) if given else self._is_person(before)):
+            return given, message
+        said = with_text(message, lambda text: text[before.begin :])
+        return given or ("" if self.is_called(before.name) else before.name), said
 
     def is_called(self, name: str) -> bool:
         """Return true for a name of the owner: a generic one, the id, or a part of either the name or the id."""
-        if not name or normalise(name) in GENERIC_NAMES or name == self.user_id:
+        if not name or normalise(name) in GENERIC_NAMES:
             return True
         asked = _parts(name)
         known = [_parts(one) for one in (self.user_id.partition("@")[0], self.name) if one]
@@ -114,16 +113,18 @@ class Owner:
         return is_opaque and {one_name(one.name or "") for one in self._said} == {name}
 
     def _is_person(self, before: Head) -> bool:
-        called = self.is_called(before.name) and normalise(before.name) not in GENERIC_NAMES
-        return before.is_person or called or ("" not in self._names and 1 < len(set(self._names)) < len(self._names))
+        if not before.name or before.is_person or normalise(before.name) in GENERIC_NAMES:
+            return before.is_person
+        return self.is_called(before.name) or self._take_turns
+
+    @cached_property
+    def _take_turns(self) -> bool:
+        names = [one_name(one.name or "") or named_in("\n".join(texts_of(one))).name for one in self._said]
+        return "" not in names and 1 < len(set(names)) < len(names)
 
     @cached_property
     def _said(self) -> list[BaseMessage]:
         return list(islice(filter(is_users, reversed(self.thread)), _READ))
-
-    @cached_property
-    def _names(self) -> list[str]:
-        return [one_name(one.name or "") or named_in("\n".join(texts_of(one))).name for one in self._said]
 
 
 def _parts(name: str) -> list[str]:
