@@ -207,6 +207,11 @@ def _cannot_fill() -> NoReturn:
     raise NotImplementedError("extractive cannot fill a schema: it only quotes; configure a language model for that")
 
 
+def _speaker(message: BaseMessage) -> str:
+    head = named_in(message.text)
+    return message.name or (head.name if head.is_person else "")
+
+
 class _Turn:
     """The turn to answer, read from a list of messages."""
 
@@ -218,7 +223,7 @@ class _Turn:
         self.system = [message for message in messages if isinstance(message, SystemMessage)]
         human = messages[last] if last >= 0 else HumanMessage("")
         self.text = edges(human.text.strip(), _EDGE_CHARS)
-        self.speaker = human.name or named_in(human.text)[0]
+        self.speaker = _speaker(human)
         self.unseen = isinstance(human.content, list) and any(
             isinstance(block, dict) and block.get("type", "text") != "text" for block in human.content
         )
@@ -368,7 +373,7 @@ class _Turn:
         forgotten: list[str] = []
         takes_back = 0
         for message in reversed(self.earlier):
-            if is_users(message) and room > 0 and (message.name or named_in(message.text)[0]) == self.speaker:
+            if is_users(message) and room > 0 and _speaker(message) == self.speaker:
                 text = edges(message.text, _EDGE_CHARS)
                 room -= len(text)
                 stated = [one for one in statements_in(text) if not any(says(one, what) for what in forgotten)]

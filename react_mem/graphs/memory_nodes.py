@@ -28,7 +28,7 @@ from react_mem.graphs.cards.memory_cards import TurnCards, recalled_memories
 from react_mem.graphs.reason import Reason, is_empty, require_input
 from react_mem.graphs.schemas import current_turn
 from react_mem.graphs.switching import Switching, SwitchState
-from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps, with_note
+from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
 from react_mem.memory import MemoryQuery, MemoryScope, Profile, telemetry
 from react_mem.memory.context import (
     NOTICE,
@@ -38,6 +38,7 @@ from react_mem.memory.context import (
     WebAnswer,
     Window,
     added_in_run,
+    followed_by,
     is_delegated,
     is_kept_out,
     is_users,
@@ -86,7 +87,7 @@ def with_task(messages: Sequence[BaseMessage], notes: TaskNotes | None) -> list[
     asked = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), None)
     if asked is None or notes is None or not notes["shown"]:
         return list(messages)
-    return [*messages[:asked], with_note(messages[asked], notes["shown"]), *messages[asked + 1 :]]
+    return [*messages[:asked], followed_by(messages[asked], notes["shown"]), *messages[asked + 1 :]]
 
 
 class MemState(SwitchState):

@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from react_mem.graphs.model_call import latency_of
 from react_mem.graphs.schemas import current_turn
 from react_mem.memory import MemoryPolicy, telemetry
-from react_mem.memory.context import count_tokens, flat, is_step, is_users, squeezed_text, text_of
+from react_mem.memory.context import count_tokens, flat, followed_by, is_step, is_users, squeezed_text, text_of
 from react_mem.memory.language import normalise
 from react_mem.prompts import load_prompt
 from react_mem.tools.plain_tools import compress_working_memory
@@ -286,7 +286,7 @@ def with_compressed_steps(
     results = takewhile(lambda message: isinstance(message, ToolMessage), messages[thought + 1 : raw])
     return [
         *messages[:asked],
-        with_note(messages[asked], squeezed_text(compressed["text"], max_tokens)),
+        followed_by(messages[asked], squeezed_text(compressed["text"], max_tokens)),
         *rest,
         *([messages[thought], *results] if thought < raw else []),
         *messages[raw:],
@@ -348,10 +348,3 @@ def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None,
     shown = count_tokens(compressed["text"]) if compressed else 0
     shown += sum(round_.tokens for round_ in rounds if round_.start >= done)
     return shown > most
-
-
-def with_note(asked: BaseMessage, notes: str) -> BaseMessage:
-    """Return a message of the user with notes at its end."""
-    content = asked.content
-    whole = f"{content}\n\n{notes}" if isinstance(content, str) else [*content, {"type": "text", "text": notes}]
-    return asked.model_copy(update={"content": whole})

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NotRequired, overload
+from typing import Any, NotRequired, TypeVar, overload
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
 from typing_extensions import TypedDict
@@ -121,16 +121,23 @@ def _without(thread: Sequence[AnyMessage], forgotten: Collection[str]) -> Sequen
     return [*shown, *thread[now:]]
 
 
+M = TypeVar("M", bound=BaseMessage)
+
+
 @overload
 def followed_by(instructions: str, text: str) -> str: ...
 
 
 @overload
-def followed_by(instructions: str | SystemMessage, text: str) -> str | SystemMessage: ...
+def followed_by(instructions: M, text: str) -> M: ...
 
 
-def followed_by(instructions: str | SystemMessage, text: str) -> str | SystemMessage:
-    """Return instructions with a text (empty for none) behind them; content blocks stay unchanged."""
+@overload
+def followed_by(instructions: str | M, text: str) -> str | M: ...
+
+
+def followed_by(instructions: str | M, text: str) -> str | M:
+    """Return instructions or a message with a text (empty for none) behind; content blocks stay unchanged."""
     if isinstance(instructions, str):
         return "\n\n".join(filter(None, (instructions, text)))
     if not text:

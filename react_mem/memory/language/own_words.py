@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from react_mem.memory.language import FILES, LANGUAGES, UNSPACED, pattern_of, words_under
 from react_mem.memory.language import shown_parts as shown
-from react_mem.memory.language.folding import unmarked
+from react_mem.memory.language.folding import normalise, unmarked
 from react_mem.memory.language.shown_parts import Span, joined, or_else
 
 _LINE_BREAK = pattern_of("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -246,44 +246,62 @@ _HEAD = pattern_of(
 GENERIC_NAMES = frozenset(words_under("generic_names"))
 """Words for the user of a chat, such as "user" or "human", in all languages."""
 
-_LABEL_WORDS = GENERIC_NAMES | words_under("labels")
-_NAME_WORDS = 3
-_NAME_LETTERS = 6
-"""Most words of a name before what its bearer says, and most letters in a script without spaces."""
+_GIVEN_NAMES = tuple(words_under("given_names"))
+_UNSPACED_NAME = pattern_of(f"[{UNSPACED}ー]+")
+_SPOKEN_OF = pattern_of(
+    "|".join(one.replace("_", " ") + r"(?!\w)" * (not _UNSPACED_NAME.match(one)) for one in words_under("spoken_of")),
+    re.IGNORECASE,
+)
 
 
-def named_in(text: str) -> tuple[str, int]:
-    """Return the name of who says a message, before its words, and where they begin; empty and 0 without one.
+class Head(NamedTuple):
+    """What stands before the words of a message like a name, and where the words begin; true without one.
 
-    A line of another name as well makes it a conversation, which somebody shows.
+    `is_person` is true for a person's name who is not spoken of behind it, and for the id of one.
+    """
 
-    >>> [named_in(said)[0] for said in ("Bob: I love tea", "[Carol] Hi", "<@U1> Hi", "Note: I am vegan", "Diet: vegan")]
-    ['Bob', 'Carol', 'U1', '', '']
+    name: str = ""
+    begin: int = 0
+    is_person: bool = False
+
+
+def named_in(text: str) -> Head:
+    """Return what stands before the words of a message like the name of who says it.
+
+    A given name in another line as well makes it a conversation, which somebody shows.
+
+    >>> [named_in(said).is_person for said in ("Bob: I love tea", "[Carol] Hi", "Paris: I love it", "Bob: he is nice")]
+    [True, True, False, False]
     """
     found = _HEAD.match(text, 0, _MAX_LEAD)
     if found is None:
-        return "", 0
-    name = found[1] or (found[2] or found[3]).strip()
-    if not found[1] and not _is_name(name):
-        return "", 0
-    heads = (_HEAD.match(text, begin, min(end, begin + _MAX_LEAD)) for begin, end in _lines(text, found.end()))
-    others = {(head[2] or head[3] or "").strip() for head in islice(filter(None, heads), _MOST_LEADS)}
-    return ("", 0) if any(map(_is_name, others - {name})) else (name, found.end())
+        return Head()
+    name = _name_of(found)
+    lines = islice(_lines(text, found.end()), _MOST_LEADS)
+    heads = filter(None, (_HEAD.match(text, begin, min(end, begin + _MAX_LEAD)) for begin, end in lines))
+    others = set(map(_name_of, heads))
+    if any(map(_is_given, others - {name})):
+        return Head()
+    of_person = bool(found[1]) or (_is_given(name) and not _SPOKEN_OF.match(text, found.end()))
+    return Head(name, found.end(), of_person)
 
 
-def _is_name(label: str) -> bool:
-    """Return true for what may be somebody's name: capitals or another script, and no word of a form or a note."""
-    words = label.split()
-    if _UNSPACED_NAME.fullmatch(label):
-        said = any(one.first_person.search(label) for one in LANGUAGES if one.unspaced)
-        shaped = len(label) <= _NAME_LETTERS and not said
-    else:
-        shaped = len(label) > 1 and 0 < len(words) <= _NAME_WORDS and all(word[0].isupper() for word in words)
-    spelt = [label.casefold(), *map(str.casefold, words)]
-    return shaped and _LABEL_WORDS.isdisjoint(spelt) and not is_mail_label(label)
+def _name_of(head: re.Match[str]) -> str:
+    return head[1] or (head[2] or head[3]).strip()
 
 
-_UNSPACED_NAME = pattern_of(f"[{UNSPACED}ー]+")
+def _is_given(name: str) -> bool:
+    """Return true for a person's name: a given name in capitals, at most two other words behind it."""
+    if _UNSPACED_NAME.fullmatch(name):
+        return len(name) <= _NAME_LETTERS and name.startswith(_GIVEN_NAMES)
+    words = name.split()
+    capitals = len(words) <= _NAME_WORDS and all(word[0].isupper() for word in words)
+    return capitals and normalise(words[0]) in _GIVEN_NAMES
+
+
+_NAME_WORDS = 3
+_NAME_LETTERS = 6
+"""Most words of a name, and most letters in a script without spaces."""
 
 
 def _after_lead(text: str, begin: int, end: int, line: str) -> int | None:

@@ -1,9 +1,8 @@
 """Author of a message: the user, a named speaker, a tool, another agent, a middleware; decided by where it came from.
 
-An author is written `user`, `speaker:Bob`, `tool`, `agent:NAME` or `middleware`. The human messages of a run's input
-are the user's, or a speaker's who is named with them or before their words. What is added while it runs is not, of
-whatever class it is: a page that a tool returns, a task from another agent, the summary of a middleware. Only the user
-teaches facts about the user; a speaker's facts are about and by that speaker.
+The human messages of a run's input are the user's, or a speaker's who is named with them or before their words. What is
+added while it runs is marked as `tool`, `agent:NAME` or `middleware`: a page that a tool returns, a task, a summary.
+Only the user teaches facts about the user; a speaker's facts are about and by that speaker.
 """
 
 from __future__ import annotations
@@ -15,17 +14,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 from langgraph.types import Command, Send
 
 from react_mem.memory.language.folding import normalise
-from react_mem.memory.language.own_words import GENERIC_NAMES, named_in
+from react_mem.memory.language.own_words import GENERIC_NAMES, Head, named_in
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.blocks import texts_of, with_text, words_in
 from react_mem.memory.model.namespaces import meta_namespace, setting
@@ -39,22 +40,6 @@ SOURCE = "lc_source"
 log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=BaseMessage)
-
-
-def author_of(message: BaseMessage, owner: Owner | None = None) -> str:
-    """Return the author of a message; without an owner, each human message of an input is the user's.
-
-    >>> author_of(HumanMessage("Hi", name="Bob"), Owner("ann")), author_of(by_other(HumanMessage("Hi"), "tool"))
-    ('speaker:Bob', 'tool')
-    """
-    if isinstance(message, HumanMessage):
-        if source := message.additional_kwargs.get(SOURCE):
-            return source if source == "tool" or str(source).startswith("agent:") else "middleware"
-        speaker = owner.speaker(message) if owner is not None else ""
-        return f"speaker:{speaker}" if speaker else "user"
-    if isinstance(message, AIMessage):
-        return f"agent:{message.name or ''}"
-    return "tool" if isinstance(message, ToolMessage) else "middleware"
 
 
 def is_users(message: BaseMessage) -> bool:
@@ -71,13 +56,25 @@ def by_other(message: M, author: str) -> M:
 
 # Named speakers of a conversation with several people: "Bob" by the name of the message, or before its words.
 
+_READ = 40
+"""Human messages of a thread, the latest, from which it is seen whether several people speak in it."""
+
+_DIGITS = 3
+"""Digits from which on an id is none that somebody is called by."""
+
 
 @dataclass(frozen=True)
 class Owner:
-    """Owner of a memory: who is spoken of as the user, by id and, if it is known, by the name in the profile."""
+    """Owner of a memory: who is spoken of as the user, by id and, if it is known, by the name in the profile.
+
+    The `thread` tells whether several people speak. A word before a colon is a topic ("Paris: I loved it") and no
+    speaker, unless it is a given name or the messages of the thread have such words in turns. The only name in a thread
+    is the owner's where neither the profile nor the id tells a name: applications send it with every message.
+    """
 
     user_id: str
     name: str = ""
+    thread: Sequence[BaseMessage] = ()
 
     def speaker(self, message: BaseMessage) -> str:
         """Return the name of the speaker of a human message; empty if it is the owner's.
@@ -98,19 +95,36 @@ class Owner:
             return "", message
         given = one_name(message.name or "")
         given = "" if self.is_called(given) else given
-        before, begin = named_in("\n".join(texts_of(message)))
-        if not before or (given and normalise(before) != normalise(given)):
+        before = named_in("\n".join(texts_of(message)))
+        if not (normalise(before.name) == normalise(given) if given else self._is_person(before)):
             return given, message
-        said = with_text(message, lambda text: text[begin:])
-        return given or ("" if self.is_called(before) else before), said
+        said = with_text(message, lambda text: text[before.begin :])
+        return given or ("" if self.is_called(before.name) else before.name), said
 
     def is_called(self, name: str) -> bool:
         """Return true for a name of the owner: a generic one, the id, or a part of either the name or the id."""
-        if not name or normalise(name) in GENERIC_NAMES or name == self.user_id:
+        if not name or normalise(name) in GENERIC_NAMES:
             return True
         asked = _parts(name)
         known = [_parts(one) for one in (self.user_id.partition("@")[0], self.name) if one]
-        return any(asked[: len(one)] == one[: len(asked)] for one in known if one and asked)
+        if any(asked[: len(one)] == one[: len(asked)] for one in known if one and asked):
+            return True
+        is_opaque = not self.name and sum(map(str.isdigit, self.user_id)) >= _DIGITS
+        return is_opaque and {one_name(one.name or "") for one in self._said} == {name}
+
+    def _is_person(self, before: Head) -> bool:
+        if not before.name or before.is_person or normalise(before.name) in GENERIC_NAMES:
+            return before.is_person
+        return self.is_called(before.name) or self._take_turns
+
+    @cached_property
+    def _take_turns(self) -> bool:
+        names = [one_name(one.name or "") or named_in("\n".join(texts_of(one))).name for one in self._said]
+        return "" not in names and 1 < len(set(names)) < len(names)
+
+    @cached_property
+    def _said(self) -> list[BaseMessage]:
+        return list(islice(filter(is_users, reversed(self.thread)), _READ))
 
 
 def _parts(name: str) -> list[str]:
@@ -125,7 +139,10 @@ _TOOL_NODES = frozenset({"tools", "act"})
 """Names of the node that runs tools: LangGraph's own, and ours."""
 
 _RUNS = 10
-"""Runs of a graph around an agent of which the inputs are looked up: its whole thread is handed on in each."""
+_MOST_RUNS = 100
+"""Runs of which the inputs are looked up: where a graph around the agent hands on its whole thread in each, and where a
+thread has lost the last message in memory, so that all in it may be new.
+"""
 
 _in_tool: ContextVar[bool] = ContextVar("in_tool", default=False)
 
@@ -161,13 +178,14 @@ async def added_in_run(thread: Sequence[M], since: str | None, config: RunnableC
     human, nested = [message for message in thread[last + 1 :] if is_users(message)], bool(_nodes_above(config))
     if len(human) < 2 and not (nested and any(message.name for message in human)):
         return []
-    said = await _inputs(config, _RUNS if nested else 1)
+    # a thread that was rewritten begins with what stands for the messages that are gone
+    is_rewritten = since is not None and last < 0 and len(human) <= _MOST_RUNS
+    said = await _inputs(config, _MOST_RUNS if is_rewritten else _RUNS if nested else 1)
     own = [message for message in human if message.id in said or message.text.strip() in said]
     if not own:
         first = next((message.name for message in thread if is_users(message)), None) if nested else None
         return [_added(one) for one in human if nested and one.name and one.name != first]
-    # a thread that was rewritten begins with what stands for the messages that are gone
-    begin = 0 if since is not None and last < 0 else human.index(own[0])
+    begin = 0 if is_rewritten else human.index(own[0])
     return [_added(one) for one in human[begin:] if one not in own]
 
 

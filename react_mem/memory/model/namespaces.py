@@ -171,14 +171,7 @@ def setting(variable: ContextVar[Result], value: Result) -> Iterator[None]:
 
 def characters_of(messages: Sequence[BaseMessage]) -> int:
     """Return the approximate number of characters of messages."""
-    return sum(map(_characters, messages))
-
-
-def _characters(message: BaseMessage) -> int:
-    if isinstance(message.content, str):
-        return len(message.content) + _A_MESSAGE
-    texts = (block if isinstance(block, str) else str(block.get("text", "")) for block in message.content)
-    return sum(map(len, texts)) + _A_MESSAGE
+    return sum(len(message.text) + _A_MESSAGE for message in messages)
 
 
 # YAML that others have written, read within bounds.

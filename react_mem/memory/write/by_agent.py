@@ -20,7 +20,7 @@ from react_mem.memory.language.secrets import kept_of
 from react_mem.memory.language.standing import as_stated
 from react_mem.memory.language.statements import forget_last, forgets_all_about, sentences, statements_in, to_forget
 from react_mem.memory.llm.answers import fence
-from react_mem.memory.merging.authors import Owner, author_of, is_users
+from react_mem.memory.merging.authors import Owner, is_users
 from react_mem.memory.merging.facts import hold_episode, write_facts
 from react_mem.memory.merging.outdated import doubts_of, others_of
 from react_mem.memory.merging.transcript import identified, is_kept_out, is_said, message_record_id, text_of
@@ -40,10 +40,14 @@ from react_mem.memory.write.chain import Unfolded, find_summary, unfold
 from react_mem.memory.write.drawing import related_facts
 from react_mem.memory.write.extraction.proposal import are_linked, is_borne_out
 from react_mem.memory.write.gate import Support, may_be_lost, shows_something, support, wishes_to_forget
+from react_mem.memory.write.session import owner_of
 from react_mem.memory.write.text_calls import TextCalls
 from react_mem.memory.write.when import resolve
 
 # Conversation up to a tool call, with the provenance of each text.
+
+_RECENT = 20
+"""Messages that tell whether somebody is named in a thread."""
 
 _TURNS = 3  # turns looked at, the current one included
 _PAGES = "<web_pages>"  # mark of searched web pages in the prompt
@@ -53,10 +57,11 @@ _PAGES = "<web_pages>"  # mark of searched web pages in the prompt
 class Heard:
     """Texts of a conversation, the latest last; tainted if a tool result, a page or a quotation was shown.
 
-    `unkept` is true of a turn that is off the record.
+    `asked` is the message of this turn, empty if it is not the user's; `unkept` is true of a turn off the record.
     """
 
     own: tuple[str, ...] = ()
+    asked: str = ""
     ids: tuple[str, ...] = ()
     assistant: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
@@ -64,11 +69,6 @@ class Heard:
     tainted: bool = False
     unkept: bool = False
     origin: Origin = Origin.ASSISTANT
-
-    @property
-    def asked(self) -> str:
-        """The user's message of this turn."""
-        return self.own[-1] if self.own else ""
 
     @classmethod
     def of(cls, state: Any, session_id: str, owner: Owner) -> Self:
@@ -81,20 +81,21 @@ class Heard:
         if not asked:
             return cls()
         latest = thread[asked[-_TURNS:][0] :]
-        users = [message for message in latest if author_of(message, owner) == "user"]
+        users = [message for message in latest if is_users(message) and not owner.speaker(message)]
         before = next((m for m in reversed(thread[: asked[-1]]) if isinstance(m, AIMessage) and is_said(m)), None)
         results = [m for m in latest if _is_shown(m)]
         pages = _PAGES in str((state.get("layout") or {}).get("retrieved", ""))
         return cls(
             own=tuple(text_of(message) for message in users),
+            asked=text_of(users[-1]) if thread[asked[-1]] in users[-1:] else "",
             ids=tuple(message_record_id(session_id, message) for message in users),
             assistant=(text_of(before),) if before is not None else (),
             said=tuple(text_of(message) for message in latest if is_said(message)),
             observed=tuple(message.text for message in results),
             tainted=pages
             or any(map(_is_shown, thread))
-            or any(author_of(m, owner) != "user" or shows_something(text_of(m)) for m in thread if is_users(m)),
-            unkept=is_kept_out(users[-1]) or kept_of(text_of(users[-1])) is None,
+            or any(owner.speaker(m) or shows_something(text_of(m)) for m in thread if is_users(m)),
+            unkept=is_kept_out(thread[asked[-1]]) or kept_of(text_of(thread[asked[-1]])) is None,
             origin=lowest(
                 [Origin.ASSISTANT, *(origin_of_result(m.name or "") for m in results), *([Origin.WEB] if pages else [])]
             ),
@@ -184,7 +185,9 @@ class ToolMemory:
     @classmethod
     async def of(cls, memory: MemoryFacade, identity: Identity, agent_id: str, state: Any) -> Self:
         """Return the memory for a call of a tool; the agent's state has the messages of the thread."""
-        heard = await asyncio.to_thread(Heard.of, state, identity.session_id, Owner(identity.user_id))
+        thread = state.get("messages", ()) if isinstance(state, Mapping) else ()
+        owner = await owner_of(memory, identity.user_id, thread, -_RECENT)
+        heard = await asyncio.to_thread(Heard.of, state, identity.session_id, owner)
         return cls(memory, identity.user_id, identity.session_id, agent_id, heard)
 
     @classmethod
@@ -293,9 +296,13 @@ class ToolMemory:
 
     async def forget_asked(self, messages: Sequence[BaseMessage]) -> list[Forgotten]:
         """Carry out the requests to forget in the user's last message, and return the outcome of each."""
-        said = [message for message in messages if author_of(message, Owner(self.user_id)) == "user"]
-        done = []
-        for sentence in await asyncio.to_thread(lambda: sentences(_own(said[-1])[:_FORGET_CHARS])) if said else []:
+        owner = await owner_of(self.memory, self.user_id, messages, -_RECENT)
+        asked = [message for message in messages if is_users(message)][-_RECENT:]
+        said = [message for message in asked if not owner.speaker(message)]
+        done: list[Forgotten] = []
+        if not said or said[-1] is not asked[-1]:
+            return done
+        for sentence in await asyncio.to_thread(lambda: sentences(_own(said[-1])[:_FORGET_CHARS])):
             last = forget_last(sentence)
             what = await asyncio.to_thread(_last_statement, said[:-1]) if last else to_forget(sentence)
             if what:

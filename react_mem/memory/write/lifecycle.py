@@ -42,6 +42,7 @@ from react_mem.memory.store.priority import FRONT
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.extraction.structured import create_extractor
 from react_mem.memory.write.metering import Metering
+from react_mem.memory.write.session import owner_of
 from react_mem.memory.write.turns import Turns, last_id
 from react_mem.prompts import load_prompt
 
@@ -270,8 +271,8 @@ class TurnMemory:
         """Return the memories, and the failure of storing the question or a notice about it."""
         if not thread:
             return await turns.memory.read(query), ""
-        asked = thread[current_start(thread)]
-        if asks := (await turns.owner([asked])).speaker(asked):
+        now = current_start(thread)
+        if asks := (await owner_of(turns.memory, turns.user_id, thread, now)).speaker(thread[now]):
             # "I" in a speaker's question is that speaker
             query = query.model_copy(update={"query": f"{asks}: {query.query}"})
         results, opened = await asyncio.gather(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage
 from langgraph.store.base import BaseStore, PutOp, SearchItem, SearchOp
 
 from react_mem.errors import ExtractionError, LegalHoldError, ModelUnavailable
@@ -66,6 +66,15 @@ class TurnReport:
         )
 
 
+async def owner_of(memory: MemoryFacade, user_id: str, thread: Sequence[BaseMessage], start: int = 0) -> Owner:
+    """Return the owner; with the name in the profile, if a message from `start` on names its author otherwise."""
+    owner = Owner(user_id, thread=thread)
+    if not any(map(owner.speaker, thread[start:])):
+        return owner
+    profile = await memory.profile.get_profile(user_id)
+    return replace(owner, name=profile.known_values().get("name", "") if profile is not None else "")
+
+
 @dataclass(frozen=True)
 class Session:
     """One user in one conversation with one agent; a conversation `elsewhere` is no thread of ours."""
@@ -99,14 +108,6 @@ class Session:
             ended=ended,
             **self.where,
         )
-
-    async def owner(self, messages: Iterable[BaseMessage]) -> Owner:
-        """Return the owner; with the name in the profile, if one of these messages names its author otherwise."""
-        owner = Owner(self.user_id)
-        if not any(isinstance(message, HumanMessage) and owner.speaker(message) for message in messages):
-            return owner
-        profile = await self.memory.profile.get_profile(self.user_id)
-        return Owner(self.user_id, profile.known_values().get("name", "") if profile is not None else "")
 
     async def messages(self, ids: Collection[str]) -> list[Message]:
         """Return the existing messages among some ids, in that order."""

@@ -45,7 +45,15 @@ from react_mem.memory.store.transactions import Guard
 from react_mem.memory.work.items import Kind, Work, announce, put_work, worker_name
 from react_mem.memory.write.chain import fold
 from react_mem.memory.write.drawing import draw, draw_at_once
-from react_mem.memory.write.session import ClaimedTurns, Session, TurnReport, claim, grant_wishes, offer_unread
+from react_mem.memory.write.session import (
+    ClaimedTurns,
+    Session,
+    TurnReport,
+    claim,
+    grant_wishes,
+    offer_unread,
+    owner_of,
+)
 
 # Durable storage of a turn: its messages, a note for its extraction, and the work, in one batch.
 
@@ -97,7 +105,7 @@ class TurnToStore:
         asked = next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), first)
         start = min(first, asked)
         policy, said = session.memory.policy.secrets, thread[start:]
-        owner = await session.owner(said)
+        owner = await owner_of(session.memory, session.user_id, thread, start)
 
         def read() -> tuple[list[Message], Sequence[AgentStep]]:
             known = [] if policy == "keep" else secrets_told(thread)

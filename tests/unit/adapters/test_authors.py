@@ -20,6 +20,7 @@ from langgraph.types import Command
 from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.tools.memory_tools import forget
 from tests.contract.conftest import INLINE, build_manager, memory_store
 from tests.contract.test_loop import ANN, thread
 from tests.support.scripted_model import ScriptedModel, calls
@@ -236,6 +237,15 @@ async def test_each_speakers_facts_are_theirs_and_are_found_by_their_name(kind: 
         assert "user] I live in Paris" not in prompt
 
 
+async def test_what_the_user_asked_to_forget_before_a_speaker_does_not_ask_again() -> None:
+    store, wish = memory_store(), "Forget that I like iced coffee."
+    wanted = calls(("forget", {"what": "I like iced coffee"}))
+    graph = GRAPHS["react_mem"](ScriptedModel(script=["noted", "noted", wanted, "noted"]), store, [forget])
+    for place, text in [("1", wish), ("2", "I like iced coffee."), ("1", "Bob: So do I.")]:
+        await graph.ainvoke({"messages": [("user", text)]}, thread(place), context=ANN)
+    assert "I like iced coffee." in await facts(store)
+
+
 @pytest.mark.parametrize("name", [None, "ann", "Ann", "user", "human", "User"])
 async def test_the_user_by_any_name_of_theirs_is_the_user(name: str | None) -> None:
     store = memory_store()
@@ -246,3 +256,66 @@ async def test_the_user_by_any_name_of_theirs_is_the_user(name: str | None) -> N
     found = await MemoryFacade(store).list_records("ann", [MemoryScope.SEMANTIC])
     assert {one.payload["about"] for one in found if one.source == "fact"} == {"user"}
     assert await facts(store) >= set(said[:2])
+
+
+@pytest.mark.parametrize("kind", ["react_mem", "middleware"])
+async def test_what_a_user_said_stays_theirs_when_the_last_answer_is_taken_out(kind: str) -> None:
+    graph = GRAPHS[kind](ScriptedModel(script=SCRIPT), memory_store())
+    config: Any = {"configurable": {**thread()["configurable"], "user_id": "ann"}}
+    for text in SAID:
+        await graph.ainvoke({"messages": [("user", text)]}, config, context=ANN)
+    answer = (await graph.aget_state(config)).values["messages"][-1]
+    await graph.aupdate_state(config, {"messages": [RemoveMessage(id=answer.id)]})
+    await graph.ainvoke({"messages": [("user", "I am vegan.")]}, config, context=ANN)
+    kept = (await graph.aget_state(config)).values["messages"]
+    assert not any(message.additional_kwargs.get("lc_source") for message in kept)
+
+
+TOPICS = [
+    *("Paris: I love it.", "Coffee: I drink it black.", "Clarification: I moved to Berlin.", "Big News: I got a job."),
+    *("TypeError: I see this in my code.", "[Idea] I want to learn Go.", "10:30 I have yoga.", "Bob: he is my friend."),
+    *("Fahrrad: ich fahre jeden Tag.", "Deporte: juego al tenis.", "Max: das ist mein Hund.", "Lan: cô ấy là bạn tôi."),
+    *(
+        "Cà phê: mình uống đen.",
+        "Thể Thao: tôi chơi cờ.",
+        "咖啡：我每天喝两杯。",
+        "東京：私はそこに住んでいます。",
+        "小明：他是我朋友。",
+    ),
+]
+
+
+async def test_what_stands_before_a_colon_is_a_topic_where_nobody_is_called_so() -> None:
+    store = memory_store()
+    graph = GRAPHS["react_mem"](ScriptedModel(script=["noted"] * len(TOPICS)), store)
+    for number, text in enumerate(TOPICS):
+        await graph.ainvoke({"messages": [("user", text)]}, thread(str(number % 3)), context=ANN)
+    found = await MemoryFacade(store).list_records("ann", [MemoryScope.DIALOG, MemoryScope.SEMANTIC])
+    told = [one.payload for one in found if one.source == "fact" or one.payload.get("role") == "user"]
+    assert {one["text"] for one in told} >= set(TOPICS)
+    assert not [one for one in told if one["origin"] == "speaker"]
+
+
+async def test_names_that_nobody_knows_are_speakers_where_they_speak_in_turns() -> None:
+    store = memory_store()
+    graph = GRAPHS["react_mem"](ScriptedModel(script=SCRIPT), store)
+    turns = [f"{name}: {text}" for name, text in [("Zork", "Hi."), ("Plim", "Hi."), ("Zork", "I live in Rome.")]]
+    for text in turns:
+        await graph.ainvoke({"messages": [("user", text)]}, thread(), context=ANN)
+    found = await MemoryFacade(store).list_records("ann", [MemoryScope.SEMANTIC])
+    assert [(one.payload["about"], one.payload["text"]) for one in found] == [("Zork", "I live in Rome.")]
+
+
+@pytest.mark.parametrize(("user_id", "about"), [("auth0|64f1", "user"), ("carl", "Ann Lee")])
+async def test_a_name_sent_with_every_message_is_the_users_where_the_id_is_no_name(user_id: str, about: str) -> None:
+    store = memory_store()
+    graph = GRAPHS["react_mem"](ScriptedModel(script=SCRIPT), store)
+    said = HumanMessage("I live in Hue.", name="Ann Lee")
+    await graph.ainvoke({"messages": [said]}, thread(), context={"user_id": user_id})
+    found = await MemoryFacade(store).list_records(user_id, [MemoryScope.SEMANTIC])
+    assert [one.payload["about"] for one in found] == [about]
+    # beside somebody else it is another's
+    said = HumanMessage("I live in Rome.", name="Bob")
+    await graph.ainvoke({"messages": [said]}, thread(), context={"user_id": user_id})
+    found = await MemoryFacade(store).list_records(user_id, [MemoryScope.SEMANTIC])
+    assert {one.payload["about"] for one in found} == {about, "Bob"}
