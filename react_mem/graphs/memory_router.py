@@ -8,8 +8,6 @@ which begins with a signed link; a `user_id` of the request never counts.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import hmac
 import inspect
 import json
@@ -133,36 +131,30 @@ class PageSessions:
         """Return a signed name that is good for some seconds."""
         if why := unfit(user_id):
             raise InvalidArgument(f"user_id cannot own memories: {why}")
-        said = json.dumps([user_id, int(time.time()) + seconds]).encode()
-        return f"{_text(said)}.{_text(self._signature(purpose, said))}"
+        said = json.dumps([user_id, int(time.time()) + seconds], ensure_ascii=False).encode().hex()
+        return f"{said}.{self._signature(purpose, said)}"
 
     def user(self, purpose: str, token: str) -> str | None:
         """Return the user that a signed name is of; None for one that is over, or that was not signed here."""
-        try:
-            said, signature = (base64.urlsafe_b64decode(f"{part}==") for part in token.split("."))
-        except ValueError:
+        said, _, signature = token.rpartition(".")
+        if not hmac.compare_digest(signature.encode(), self._signature(purpose, said).encode()):
             return None
-        if not hmac.compare_digest(signature, self._signature(purpose, said)):
-            return None
-        user_id, ends = json.loads(said)
+        user_id, ends = json.loads(bytes.fromhex(said))
         return str(user_id) if time.time() < ends else None
 
-    def _signature(self, purpose: str, said: bytes) -> bytes:
-        return hmac.digest(self._key, b"react-mem %b\n%b" % (purpose.encode(), said), hashlib.sha256)
+    def _signature(self, purpose: str, said: str) -> str:
+        return hmac.digest(self._key, f"react-mem {purpose}\n{said}".encode(), "sha256").hex()
 
 
-def _text(value: bytes) -> str:
-    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+def _bears(request: Request) -> bool:
+    """Return true for a request with a credential that no browser adds by itself: a foreign page has to ask (CORS)."""
+    return request.headers.get("authorization", "").lower().startswith("bearer ") or "x-api-key" in request.headers
 
 
 def _is_foreign(request: Request) -> bool:
-    """Return true for a change that a page of another site may have a browser send, in the name of its user.
-
-    A browser adds a cookie by itself, but no token of ours: a foreign page that sends one has to ask first (CORS).
-    """
+    """Return true for a change that a page of another site may have a browser send, in the name of its user."""
     headers = request.headers
-    bears = headers.get("authorization", "").lower().startswith("bearer ") or "x-api-key" in headers
-    if request.method in _SAFE or bears:
+    if request.method in _SAFE or _bears(request):
         return False
     if site := headers.get("sec-fetch-site"):
         return site not in ("same-origin", "none")
@@ -184,10 +176,7 @@ links = rest_router("Page")
 @links.post("/link", summary="Make a link to the page")
 async def make_link(request: Request) -> PageLink:
     """Return a link that opens the page as the caller: an application hands its user over without a token."""
-    own = request.scope["path"].removesuffix("/v1/link")
-    return PageLink(
-        path=f"{own}/enter?token={request.app.state.sessions.signed('link', identity_of(request), LINK_SECONDS)}"
-    )
+    return PageLink(path=request.app.state.link(identity_of(request), f"{request.scope['root_path']}/memory"))
 
 
 # What an application mounts.
@@ -198,11 +187,10 @@ class MemoryRouter:
 
     def __init__(self, memory: MemoryFacade, current_user: CurrentUser, secret: str | None = None) -> None:
         self._current_user = current_user
-        self._is_async = inspect.iscoroutinefunction(current_user)
         self._sessions = PageSessions(secret)
         app = memory_application()
         app.router.routes.extend(links.routes)
-        app.state.memory, app.state.sessions = memory, self._sessions
+        app.state.memory, app.state.link = memory, self.link
         self._app: ASGIApp = app
 
     def link(self, user_id: str, mounted_at: str = "/memory") -> str:
@@ -221,6 +209,9 @@ class MemoryRouter:
         above, named, rest = scope.get("root_path", "").rpartition("/memory")
         if not named or rest:
             raise RuntimeError('mount the router of memory at a path that ends in /memory: app.mount("/memory", ...)')
+        if not scope["path"].startswith(scope["root_path"]):
+            # behind a proxy that keeps its prefix from the path, of which the server was told
+            scope = {**scope, "path": scope.get("app_root_path", "") + scope["path"]}
         request = Request(scope)
         path = scope["path"].removeprefix(scope["root_path"])
         answer: ASGIApp = self._app
@@ -237,15 +228,15 @@ class MemoryRouter:
         refusal = HTTPException(401, "nobody is signed in")
         found: Any = None
         try:
-            if self._is_async:
-                found = await self._current_user(request)  # type: ignore[misc]
-            else:
-                found = await run_in_threadpool(self._current_user, request)
+            # one that blocks, blocks nobody else
+            said: Any = await run_in_threadpool(self._current_user, request)
+            found = await said if inspect.isawaitable(said) else said
         except HTTPException as error:
             if error.status_code != 401:
                 raise
             refusal = error
-        if found is None:
+        # whoever sends a credential is known by it, or nobody: the browser may keep the session of another
+        if found is None and not _bears(request):
             found = self._sessions.user("session", request.cookies.get(COOKIE, ""))
         if found is None:
             raise refusal
@@ -258,12 +249,13 @@ class MemoryRouter:
         headers = {"referrer-policy": "no-referrer", "cache-control": "no-store"}
         if user_id is None:
             return PlainTextResponse(_OVER, 401, headers)
-        answer = RedirectResponse(f"{request.scope['root_path']}/ui", 303, headers)
+        # relative to the link, as the cookie's path is: a proxy may have a prefix that nobody here knows
+        answer = RedirectResponse("ui", 303, headers)
         answer.set_cookie(
             COOKIE,
             self._sessions.signed("session", user_id, SESSION_SECONDS),
             max_age=SESSION_SECONDS,
-            path=request.scope["root_path"],
+            path=None,
             secure=not is_loopback(request.url.hostname or ""),
             httponly=True,
             # the page asks for everything itself, so that no link of another site needs the cookie
