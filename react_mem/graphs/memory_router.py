@@ -1,7 +1,5 @@
 """`memory_router`: the memory of an application's users, mounted in it: REST, page, MCP and the stream of changes.
 
-    app.mount("/memory", memory_router(memory, current_user))
-
 Whose memory a request is about is said by the application's `current_user(request)`, else by the session of the page,
 which begins with a signed link; a `user_id` of the request never counts.
 """
@@ -39,7 +37,6 @@ with of_extra("server"):
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import JSONResponse
 
-from pydantic import BaseModel, Field
 from starlette.authentication import AuthCredentials, SimpleUser
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -111,7 +108,6 @@ LINK_SECONDS = 60
 SESSION_SECONDS = 3600
 MIN_SECRET_BYTES = 32
 COOKIE = "react_mem_session"
-_SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 _FOREIGN = "this changes memory, and comes from a page of another site: only the memory page may send it so"
 _OVER = "This link is over: it lives for a minute. Open your memory once more from where you came."
 
@@ -154,7 +150,7 @@ def _bears(request: Request) -> bool:
 def _is_foreign(request: Request) -> bool:
     """Return true for a change that a page of another site may have a browser send, in the name of its user."""
     headers = request.headers
-    if request.method in _SAFE or _bears(request):
+    if request.method in ("GET", "HEAD", "OPTIONS") or _bears(request):
         return False
     if site := headers.get("sec-fetch-site"):
         return site not in ("same-origin", "none")
@@ -164,19 +160,13 @@ def _is_foreign(request: Request) -> bool:
     return "cookie" in headers
 
 
-class PageLink(BaseModel):
-    """Link to the page, for the browser of the user who asks."""
-
-    path: str = Field(description="The path on this server; it begins a session of an hour, and is good for a minute.")
-
-
 links = rest_router("Page")
 
 
 @links.post("/link", summary="Make a link to the page")
-async def make_link(request: Request) -> PageLink:
-    """Return a link that opens the page as the caller: an application hands its user over without a token."""
-    return PageLink(path=request.app.state.link(identity_of(request), f"{request.scope['root_path']}/memory"))
+async def make_link(request: Request) -> dict[str, str]:
+    """Return the `path` of a link that opens the page as the caller, for a minute and a session of an hour."""
+    return {"path": request.app.state.link(identity_of(request), f"{request.scope['root_path']}/memory")}
 
 
 # What an application mounts.
@@ -194,12 +184,7 @@ class MemoryRouter:
         self._app: ASGIApp = app
 
     def link(self, user_id: str, mounted_at: str = "/memory") -> str:
-        """Return a link to the page for a user's browser, which begins a session: redirect the user to it.
-
-        Args:
-            user_id: The user, whom the application has authenticated.
-            mounted_at: The path of the router, or its address.
-        """
+        """Return a link to the page for an authenticated user's browser; `mounted_at` is the router's path."""
         return f"{mounted_at}/enter?token={self._sessions.signed('link', user_id, LINK_SECONDS)}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -277,8 +262,8 @@ def memory_router(memory: MemoryFacade, current_user: CurrentUser, *, secret: st
         memory: The memory, as `open_memory` opens it.
         current_user: Returns the id of the user who makes a request, None for nobody; it may be async, and may raise
             an `HTTPException`. Of the request it gets all but the body.
-        secret: Signs the links and sessions of the page, 32 bytes or more: the same in all processes. By default each
-            process makes one, and a restart ends the sessions.
+        secret: Signs the links and sessions of the page, 32 bytes or more: the same in all processes, another for
+            other users. By default each process makes one, and a restart ends the sessions.
 
     Raises:
         InvalidArgument: If an argument cannot be used; the message names it and the cure.

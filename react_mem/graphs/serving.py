@@ -91,17 +91,10 @@ async def run_serve(arguments: argparse.Namespace, config: AgentConfig, settings
         runners = await asyncio.to_thread(ConfiguredRunners)
         worker = Worker(storage.memory, runners, checkpointer=storage.checkpointer)
         try:
-            await uvicorn.Server(
-                uvicorn.Config(
-                    app,
-                    host=arguments.host,
-                    port=arguments.port,
-                    lifespan="off",
-                    log_level="warning",
-                    # an open page follows the changes for ever
-                    timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-                )
-            ).serve()
+            # an open page would follow the changes for ever
+            ends: dict[str, Any] = {"lifespan": "off", "timeout_graceful_shutdown": SHUTDOWN_SECONDS}
+            served = uvicorn.Config(app, arguments.host, arguments.port, log_level="warning", **ends)
+            await uvicorn.Server(served).serve()
         finally:
             await worker.close()
     return 0
