@@ -24,9 +24,11 @@ export LANGGRAPH_NO_VERSION_CHECK ?= 1
 export LANGGRAPH_STRICT_MSGPACK ?= true
 
 # Graphs that only `make dev EXAMPLES=1` offers, and no deployment: by hand, or to be read.
-EXAMPLE_GRAPHS := maintenance chat_summary planner_worker smart_buyer
+EXAMPLE_GRAPHS := maintenance chat_summary
+EXAMPLE_FLOWS := planner_worker smart_buyer
 WITH_EXAMPLES = import json; config = json.load(open("langgraph.json")); \
     config["graphs"].update((name, f"react_mem.graphs.server:{name}") for name in "$(EXAMPLE_GRAPHS)".split()); \
+    config["graphs"].update((name, f"examples.flows.{name}:graph") for name in "$(EXAMPLE_FLOWS)".split()); \
     json.dump(config, open("langgraph.examples.json", "w"))
 
 .DEFAULT_GOAL := help
@@ -43,7 +45,7 @@ chat: $(INSTALLED) ## Talk to it; it remembers when you come back
 
 dev: $(INSTALLED) ## Serve the agents on a local LangGraph server; EXAMPLES=1 adds the examples and maintenance
 	$(if $(EXAMPLES),$(BIN)/python -c '$(WITH_EXAMPLES)')
-	$(BIN)/langgraph dev --no-browser $(if $(EXAMPLES),--config langgraph.examples.json)
+	$(if $(EXAMPLES),REACT_MEM_AGENTS=$(or $(REACT_MEM_AGENTS),examples/flows/agents)) $(BIN)/langgraph dev --no-browser $(if $(EXAMPLES),--config langgraph.examples.json)
 
 ui: $(INSTALLED) ## Serve them, and open the page of what is remembered beside a chat
 	$(BIN)/python -m react_mem.integrations.memory_page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,16 +84,11 @@ def shown_message(message: BaseMessage) -> str:
 
 # The context of a run as a deployment offers it: a form that names the agents and models there are.
 
-_READS = ("model", "system_prompt", "max_iterations", "use_memory", "max_memories")
-"""Fields of the context that the managers read, beside the user."""
-
 _SAID = "What is said of one run, beside the messages; all may be left out."
 
 
-def offered_context(
-    configs: Sequence[AgentConfig], reads: Collection[str] = _READS, *, picks: bool = False
-) -> type[AgentContext]:
-    """Return a subclass of `AgentContext` whose schema offers the choices left by agents; `reads` are the graph's.
+def offered_context(configs: Sequence[AgentConfig], *, picks: bool = False) -> type[AgentContext]:
+    """Return a subclass of `AgentContext` whose schema offers the choices left by agents.
 
     Offered is what any agent leaves where the caller `picks` one (the default first), else what all of them leave.
     A choice of another field is refused at the start of the run.
@@ -101,7 +96,7 @@ def offered_context(
     merged, most = (frozenset.union, max) if picks else (frozenset.intersection, min)
     models = sorted(merged(*(frozenset(models_left(config)) for config in configs)))
     left = merged(*(frozenset[str](config.overridable) for config in configs))
-    shown = {"user_id", *left.intersection(reads), *(("agent", *left & {"manager"}) if picks else ())}
+    shown = {"user_id", "agent", *left} if picks else {"user_id", *left} - {"manager"}
     own: dict[str, dict[str, Any]] = {
         "model": {
             "anyOf": [{"type": "string", "enum": models}, {"type": "string"}, {"type": "null"}],
@@ -133,10 +128,6 @@ def offered_context(
             if picks:
                 # a choice of one of these is no choice of nothing
                 schema["properties"]["agent"].pop("anyOf", None)
-            if reads is not _READS:
-                # a flow has nodes of its own
-                for value in schema["properties"].values():
-                    value.pop("langgraph_nodes", None)
             return schema
 
     Offered.__name__ = Offered.__qualname__ = AgentContext.__name__

@@ -1,15 +1,11 @@
 """`memory_router`: the memory of an application's users, mounted in it: REST, page, MCP and the stream of changes.
 
-    app.mount("/memory", memory_router(memory, current_user))
-
 Whose memory a request is about is said by the application's `current_user(request)`, else by the session of the page,
 which begins with a signed link; a `user_id` of the request never counts.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import hmac
 import inspect
 import json
@@ -41,7 +37,6 @@ with of_extra("server"):
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import JSONResponse
 
-from pydantic import BaseModel, Field
 from starlette.authentication import AuthCredentials, SimpleUser
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -113,7 +108,6 @@ LINK_SECONDS = 60
 SESSION_SECONDS = 3600
 MIN_SECRET_BYTES = 32
 COOKIE = "react_mem_session"
-_SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 _FOREIGN = "this changes memory, and comes from a page of another site: only the memory page may send it so"
 _OVER = "This link is over: it lives for a minute. Open your memory once more from where you came."
 
@@ -133,36 +127,30 @@ class PageSessions:
         """Return a signed name that is good for some seconds."""
         if why := unfit(user_id):
             raise InvalidArgument(f"user_id cannot own memories: {why}")
-        said = json.dumps([user_id, int(time.time()) + seconds]).encode()
-        return f"{_text(said)}.{_text(self._signature(purpose, said))}"
+        said = json.dumps([user_id, int(time.time()) + seconds], ensure_ascii=False).encode().hex()
+        return f"{said}.{self._signature(purpose, said)}"
 
     def user(self, purpose: str, token: str) -> str | None:
         """Return the user that a signed name is of; None for one that is over, or that was not signed here."""
-        try:
-            said, signature = (base64.urlsafe_b64decode(f"{part}==") for part in token.split("."))
-        except ValueError:
+        said, _, signature = token.rpartition(".")
+        if not hmac.compare_digest(signature.encode(), self._signature(purpose, said).encode()):
             return None
-        if not hmac.compare_digest(signature, self._signature(purpose, said)):
-            return None
-        user_id, ends = json.loads(said)
+        user_id, ends = json.loads(bytes.fromhex(said))
         return str(user_id) if time.time() < ends else None
 
-    def _signature(self, purpose: str, said: bytes) -> bytes:
-        return hmac.digest(self._key, b"react-mem %b\n%b" % (purpose.encode(), said), hashlib.sha256)
+    def _signature(self, purpose: str, said: str) -> str:
+        return hmac.digest(self._key, f"react-mem {purpose}\n{said}".encode(), "sha256").hex()
 
 
-def _text(value: bytes) -> str:
-    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+def _bears(request: Request) -> bool:
+    """Return true for a request with a credential that no browser adds by itself: a foreign page has to ask (CORS)."""
+    return request.headers.get("authorization", "").lower().startswith("bearer ") or "x-api-key" in request.headers
 
 
 def _is_foreign(request: Request) -> bool:
-    """Return true for a change that a page of another site may have a browser send, in the name of its user.
-
-    A browser adds a cookie by itself, but no token of ours: a foreign page that sends one has to ask first (CORS).
-    """
+    """Return true for a change that a page of another site may have a browser send, in the name of its user."""
     headers = request.headers
-    bears = headers.get("authorization", "").lower().startswith("bearer ") or "x-api-key" in headers
-    if request.method in _SAFE or bears:
+    if request.method in ("GET", "HEAD", "OPTIONS") or _bears(request):
         return False
     if site := headers.get("sec-fetch-site"):
         return site not in ("same-origin", "none")
@@ -172,22 +160,13 @@ def _is_foreign(request: Request) -> bool:
     return "cookie" in headers
 
 
-class PageLink(BaseModel):
-    """Link to the page, for the browser of the user who asks."""
-
-    path: str = Field(description="The path on this server; it begins a session of an hour, and is good for a minute.")
-
-
 links = rest_router("Page")
 
 
 @links.post("/link", summary="Make a link to the page")
-async def make_link(request: Request) -> PageLink:
-    """Return a link that opens the page as the caller: an application hands its user over without a token."""
-    own = request.scope["path"].removesuffix("/v1/link")
-    return PageLink(
-        path=f"{own}/enter?token={request.app.state.sessions.signed('link', identity_of(request), LINK_SECONDS)}"
-    )
+async def make_link(request: Request) -> dict[str, str]:
+    """Return the `path` of a link that opens the page as the caller, for a minute and a session of an hour."""
+    return {"path": request.app.state.link(identity_of(request), f"{request.scope['root_path']}/memory")}
 
 
 # What an application mounts.
@@ -198,20 +177,14 @@ class MemoryRouter:
 
     def __init__(self, memory: MemoryFacade, current_user: CurrentUser, secret: str | None = None) -> None:
         self._current_user = current_user
-        self._is_async = inspect.iscoroutinefunction(current_user)
         self._sessions = PageSessions(secret)
         app = memory_application()
         app.router.routes.extend(links.routes)
-        app.state.memory, app.state.sessions = memory, self._sessions
+        app.state.memory, app.state.link = memory, self.link
         self._app: ASGIApp = app
 
     def link(self, user_id: str, mounted_at: str = "/memory") -> str:
-        """Return a link to the page for a user's browser, which begins a session: redirect the user to it.
-
-        Args:
-            user_id: The user, whom the application has authenticated.
-            mounted_at: The path of the router, or its address.
-        """
+        """Return a link to the page for an authenticated user's browser; `mounted_at` is the router's path."""
         return f"{mounted_at}/enter?token={self._sessions.signed('link', user_id, LINK_SECONDS)}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -221,6 +194,9 @@ class MemoryRouter:
         above, named, rest = scope.get("root_path", "").rpartition("/memory")
         if not named or rest:
             raise RuntimeError('mount the router of memory at a path that ends in /memory: app.mount("/memory", ...)')
+        if not scope["path"].startswith(scope["root_path"]):
+            # behind a proxy that keeps its prefix from the path, of which the server was told
+            scope = {**scope, "path": scope.get("app_root_path", "") + scope["path"]}
         request = Request(scope)
         path = scope["path"].removeprefix(scope["root_path"])
         answer: ASGIApp = self._app
@@ -237,15 +213,15 @@ class MemoryRouter:
         refusal = HTTPException(401, "nobody is signed in")
         found: Any = None
         try:
-            if self._is_async:
-                found = await self._current_user(request)  # type: ignore[misc]
-            else:
-                found = await run_in_threadpool(self._current_user, request)
+            # one that blocks, blocks nobody else
+            said: Any = await run_in_threadpool(self._current_user, request)
+            found = await said if inspect.isawaitable(said) else said
         except HTTPException as error:
             if error.status_code != 401:
                 raise
             refusal = error
-        if found is None:
+        # whoever sends a credential is known by it, or nobody: the browser may keep the session of another
+        if found is None and not _bears(request):
             found = self._sessions.user("session", request.cookies.get(COOKIE, ""))
         if found is None:
             raise refusal
@@ -258,12 +234,13 @@ class MemoryRouter:
         headers = {"referrer-policy": "no-referrer", "cache-control": "no-store"}
         if user_id is None:
             return PlainTextResponse(_OVER, 401, headers)
-        answer = RedirectResponse(f"{request.scope['root_path']}/ui", 303, headers)
+        # relative to the link, as the cookie's path is: a proxy may have a prefix that nobody here knows
+        answer = RedirectResponse("ui", 303, headers)
         answer.set_cookie(
             COOKIE,
             self._sessions.signed("session", user_id, SESSION_SECONDS),
             max_age=SESSION_SECONDS,
-            path=request.scope["root_path"],
+            path=None,
             secure=not is_loopback(request.url.hostname or ""),
             httponly=True,
             # the page asks for everything itself, so that no link of another site needs the cookie
@@ -285,8 +262,8 @@ def memory_router(memory: MemoryFacade, current_user: CurrentUser, *, secret: st
         memory: The memory, as `open_memory` opens it.
         current_user: Returns the id of the user who makes a request, None for nobody; it may be async, and may raise
             an `HTTPException`. Of the request it gets all but the body.
-        secret: Signs the links and sessions of the page, 32 bytes or more: the same in all processes. By default each
-            process makes one, and a restart ends the sessions.
+        secret: Signs the links and sessions of the page, 32 bytes or more: the same in all processes, another for
+            other users. By default each process makes one, and a restart ends the sessions.
 
     Raises:
         InvalidArgument: If an argument cannot be used; the message names it and the cure.

@@ -3,8 +3,6 @@
 - `react`, `react_mem`: the two managers, with the agents that are shipped for them
 - `agent`: any agent config, picked by `configurable.agent` or the context's `agent`
 - `maintenance`: the work of the server's worker, run now, for a cron or by hand
-- `planner_worker`: an example of two agents over one memory
-- `smart_buyer`: an example of learning: a flow that plans until it knows
 - `chat_summary`: a conversation summed up, its newest message completed; also served as a route (see `graphs.http`)
 """
 
@@ -42,8 +40,6 @@ from react_mem.errors import (
     ToolConfigError,
 )
 from react_mem.graphs.chat_summary_route import build_chat_summary
-from react_mem.graphs.planner_worker import shipped_team
-from react_mem.graphs.smart_buyer import shipped_buyer
 from react_mem.memory.runtime import is_nobodys, maintain_all
 from react_mem.memory.turns import cause_of, for_clients, identify, trace_of, why_off
 from react_mem.server_exposure import refuse_exposed_server
@@ -259,8 +255,6 @@ served = [config.name for config in serve_all()]
 react = serve_agent("plain")
 react_mem = serve_agent("assistant")
 maintenance = guard_clients(build_maintenance())
-planner_worker = guard_clients(shipped_team())
-smart_buyer = guard_clients(shipped_buyer())
 chat_summary = guard_clients(build_chat_summary(served))
 
 

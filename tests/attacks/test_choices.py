@@ -24,7 +24,7 @@ async def run(client: httpx.AsyncClient, assistant: str, **said: Any) -> dict[st
 
 
 ASSISTANTS = ("react", "react_mem", "agent")
-FLOWS = ("planner_worker", "smart_buyer", "chat_summary")
+FLOWS = ("chat_summary",)
 CHOSEN = (
     {"model": "openai:gpt-attacker"},
     {"system_prompt": PROMPT},

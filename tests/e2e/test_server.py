@@ -292,13 +292,13 @@ async def test_the_form_that_studio_shows(graph: str, client: LangGraphClient) -
 
 
 @pytest.mark.parametrize("graph", ["planner_worker", "smart_buyer"])
-async def test_a_flow_is_offered_what_it_reads(graph: str, client: LangGraphClient) -> None:
+async def test_an_example_is_served(graph: str, client: LangGraphClient, script: Script) -> None:
     schemas = await schemas_of(client, graph)
     assert set(schemas["input_schema"]["properties"]) == {"messages"}
-    fields = schemas["context_schema"]["properties"]
-    assert set(fields) == {"user_id", "model", "use_memory"}
-    # of nodes that only the managers have
-    assert not any("langgraph_nodes" in field for field in fields.values())
+    script.say(Reply(text="search_products, compare_prices, check_stock, place_order"), Reply(text="done"))
+    said = {"messages": [{"role": "user", "content": f"buy me a lamp {script.mark}"}]}
+    result: Any = await client.runs.wait(None, graph, input=said, context={"user_id": uuid.uuid4().hex})
+    assert result["messages"][-1]["content"] in ("Ordered: lamp-2 for 35 euros.", "done")
 
 
 async def test_maintenance_takes_nothing_and_reports(client: LangGraphClient) -> None:

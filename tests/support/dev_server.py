@@ -171,7 +171,8 @@ def database_for_a_server(server_url: str) -> Iterator[str]:
 
 
 EXAMPLE_GRAPHS = {
-    name: f"react_mem.graphs.server:{name}" for name in ("maintenance", "chat_summary", "planner_worker", "smart_buyer")
+    **{name: f"react_mem.graphs.server:{name}" for name in ("maintenance", "chat_summary")},
+    **{name: f"examples.flows.{name}:graph" for name in ("planner_worker", "smart_buyer")},
 }
 """Graphs that `make dev EXAMPLES=1` adds."""
 

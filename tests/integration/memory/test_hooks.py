@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,11 +16,11 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from react_mem.agents.config import load_agent_config
+from examples.flows.planner_worker import FLOW, build_graph
+from react_mem.agents.config import load_agent
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import resolve_agent
 from react_mem.graphs.hooks import Remember, with_memory
-from react_mem.graphs.planner_worker import FLOW, build_graph
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
@@ -29,6 +30,7 @@ from tests.contract.test_loop import ANN, thread
 from tests.support.scripted_model import ScriptedModel
 from tests.unit.graphs.test_memory_nodes import BrokenStore
 
+AGENTS = Path(__file__).parents[3] / "examples/flows/agents"
 WHO: dict[str, Any] = {"user_id": "ann", "session_id": "0", "agent_id": "tester"}
 
 
@@ -144,8 +146,8 @@ async def test_without_a_user_or_a_store_the_node_runs_and_says_so(context: Any,
 
 def team(planner: Any, worker: Any, store: InMemoryStore) -> Graph:
     return build_graph(
-        resolve_agent(load_agent_config("planner"), model=planner),
-        resolve_agent(load_agent_config("worker"), model=worker),
+        resolve_agent(load_agent(AGENTS / "planner.yaml"), model=planner),
+        resolve_agent(load_agent(AGENTS / "worker.yaml"), model=worker),
         store=store,
         checkpointer=InMemorySaver(),
     )

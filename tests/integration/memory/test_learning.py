@@ -17,9 +17,9 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 
-from react_mem.agents.config import AgentConfig, load_agent_config
+from examples.flows.smart_buyer import CATALOGUE, FLOW, build_graph
+from react_mem.agents.config import AgentConfig, load_agent
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.graphs.smart_buyer import CATALOGUE, FLOW, build_graph
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.skill_life import is_withheld
 from react_mem.memory.model.policy import MemoryPolicy
@@ -35,6 +35,7 @@ from tests.support.learning import AGENT, TOOLS, did, skills
 from tests.support.pricing import costing
 from tests.support.scripted_model import ScriptedModel, calls
 
+BUYER = Path(__file__).parents[3] / "examples/flows/agents/smart_buyer.yaml"
 BUYING = "search compare order"
 RIGHT = ["search_products", "compare_prices", "check_stock", "place_order"]
 
@@ -59,7 +60,7 @@ async def test_workers_at_once_lose_no_count_and_a_retry_adds_none(
 
 
 async def ask(store: BaseStore, model: ScriptedModel, request: str, id_: str = "") -> str:
-    buyer = resolve_agent(load_agent_config(FLOW), model=model)
+    buyer = resolve_agent(load_agent(BUYER), model=model)
     graph = build_graph(buyer, store=store, checkpointer=InMemorySaver())
     said = HumanMessage(request, id=id_ or request)
     result = await graph.ainvoke({"messages": [said]}, thread(request), context=ANN)
@@ -119,7 +120,7 @@ def test_the_page_of_the_buyer_shows_what_its_script_prints(
 
 async def test_the_buyer_reads_what_its_flow_says_and_logs_what_its_steps_took(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("react_mem.memory.telemetry.emit.calc_price", costing(8))
-    policy = load_agent_config(FLOW).policy(FLOW)
+    policy = load_agent(BUYER).policy(FLOW)
     assert (policy.recall.semantic, policy.recall.max_docs, policy.recall.max_skills) == (True, 8, 5)
     store = in_memory()
     memory = MemoryFacade(store)

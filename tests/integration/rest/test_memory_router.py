@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import socket
@@ -11,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import jwt
@@ -40,11 +42,9 @@ def header_user(request: Request) -> str | None:
 
 
 @asynccontextmanager
-async def mounted(
-    router: MemoryRouter, at: str = "/memory", host: str = "https://app.test"
-) -> AsyncIterator[httpx.AsyncClient]:
-    """Open a client of a Starlette application that mounts a router."""
-    transport = httpx.ASGITransport(app=Starlette(routes=[Mount(at, router)]))
+async def mounted(router: MemoryRouter, at: str = "/memory", told: str = "") -> AsyncIterator[httpx.AsyncClient]:
+    """Open a client of a Starlette application that mounts a router, whose server may be told a proxy's prefix."""
+    transport = httpx.ASGITransport(app=Starlette(routes=[Mount(at, router)]), root_path=told)
     async with httpx.AsyncClient(transport=transport, base_url="https://app.test") as client:
         yield client
 
@@ -119,8 +119,8 @@ async def test_a_link_begins_a_session_that_changes_memory_from_its_own_page_alo
     router = memory_router(MemoryFacade(InMemoryStore()), header_user)
     async with mounted(router) as http:
         entered = await http.get(router.link("ann"))
-        assert (entered.status_code, entered.headers["location"]) == (303, "/memory/ui")
-        for part in ("HttpOnly", "SameSite=strict", "Secure", "Path=/memory"):
+        assert (entered.status_code, entered.headers["location"]) == (303, "ui")
+        for part in ("HttpOnly", "SameSite=strict", "Secure"):
             assert part in entered.headers["set-cookie"]
         assert (await http.get(MEMORIES)).status_code == 200
         sent: dict[str, int] = {}
@@ -146,6 +146,9 @@ async def test_a_link_begins_a_session_that_changes_memory_from_its_own_page_alo
         # the application's own user goes before the session
         theirs = await http.get(MEMORIES, headers={"x-user": "bob"})
         assert theirs.json()["items"] == []
+        # and whoever sends a credential that is none is not taken for the one before them at this browser
+        for refused in ({"authorization": "Bearer of-bob"}, {"x-api-key": "of-bob"}):
+            assert (await http.get(MEMORIES, headers=refused)).status_code == 401
 
 
 @pytest.mark.parametrize("changed", ["", "x", "a.b", "é.ü", "W10.W10", "." * 5000], ids=range(6))
@@ -202,6 +205,50 @@ async def test_whom_the_application_knows_is_whom_memory_knows() -> None:
         assert (await http.get(place, headers={"x-user": "ann"})).status_code == 404
 
 
+class AsyncUser:
+    async def __call__(self, request: Request) -> str | None:
+        return header_user(request)
+
+
+@pytest.mark.parametrize("known", [AsyncUser(), lambda request: AsyncUser()(request)], ids=["object", "lambda"])
+@pytest.mark.parametrize(("at", "told"), [("/memory", ""), ("/memory", "/x"), ("/api/memory", "/x")])
+async def test_it_is_mounted_behind_a_proxy_with_any_callable(known: Any, at: str, told: str) -> None:
+    router = memory_router(MemoryFacade(InMemoryStore()), known)
+    async with mounted(router, at, told) as http:
+        ann = {"x-user": "ann"}
+        assert (await http.get(f"{at}/ui")).status_code == 200
+        path = (await http.post(f"{at}/v1/link", headers=ann)).json()["path"]
+        assert path.startswith(f"{told}{at}/enter?")
+        stored = await http.post(f"{at}/v1/memories", json=TEA, headers=ann)
+        assert stored.headers["location"].startswith(f"{told}{at}/v1/memories/")
+        # a proxy that takes its prefix off
+        assert (await http.get(path.removeprefix(told))).status_code == 303
+        assert (await http.get(f"{at}/v1/memories")).json()["total"] == 2
+
+
+async def test_two_memories_in_one_application_know_nothing_of_each_other() -> None:
+    first, second = (memory_router(MemoryFacade(InMemoryStore()), header_user) for _ in range(2))
+    application = Starlette(routes=[Mount("/a/memory", first), Mount("/b/memory", second)])
+    transport = httpx.ASGITransport(app=application)
+    ask = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "recall", "arguments": {"query": "tea"}},
+    }
+    async with httpx.AsyncClient(transport=transport, base_url="https://app.test") as http:
+        await http.post(f"/a{MEMORIES}", json=TEA, headers={"x-user": "ann"})
+
+        async def recalls(app: str, user: str) -> bool:
+            accepted = {"accept": "application/json, text/event-stream", "x-user": user}
+            return "jasmine" in (await http.post(f"/{app}/memory/mcp", json=ask, headers=accepted)).text
+
+        asked = [(app, user) for app in "ab" for user in ("ann", "bob")] * 5
+        assert await asyncio.gather(*(recalls(*one) for one in asked)) == [one == ("a", "ann") for one in asked]
+        link = first.link("ann", "/b/memory")
+        assert (await http.get(link)).status_code == 401
+
+
 def test_what_cannot_be_mounted_says_why() -> None:
     memory = MemoryFacade(InMemoryStore())
     with pytest.raises(InvalidArgument, match="open_memory"):
@@ -231,6 +278,10 @@ def test_it_is_served_alone_to_users_with_keys_and_tokens(
         assert http.post(f"{url}{MEMORIES}", json=TEA, headers={"x-api-key": key}).status_code == 201
         assert http.get(f"{url}{MEMORIES}", headers={"x-api-key": "l" * 40}).status_code == 401
         assert http.get(f"{url}{MEMORIES}").status_code == 401
+        assert http.get(f"{url}{MEMORIES}", headers=[("x-api-key", key), ("x-api-key", "l" * 40)]).status_code == 400
+        # an open page keeps nobody from stopping it
+        stream = http.stream("GET", f"{url}/memory/v1/events", headers={"x-api-key": key})
+        next(stream.__enter__().iter_text())
     of_tokens = {"AUTH_JWT_ISSUER": "us", "AUTH_JWT_AUDIENCE": "memory", "AUTH_JWT_SECRET": secret}
     with running(command, database_url, **of_tokens) as url, httpx.Client(timeout=60) as http:
         claims = {"iss": "us", "aud": "memory", "exp": int(time.time()) + 600}
@@ -238,5 +289,6 @@ def test_it_is_served_alone_to_users_with_keys_and_tokens(
             token = jwt.encode({**claims, "sub": user}, secret, "HS256")
             answer = http.get(f"{url}{MEMORIES}", headers={"authorization": f"Bearer {token}"})
             assert (answer.status_code, TEA["text"] in answer.text) == (200, remembers)
-        old = jwt.encode({**claims, "sub": "ann", "exp": 1}, secret, "HS256")
-        assert http.get(f"{url}{MEMORIES}", headers={"authorization": f"Bearer {old}"}).status_code == 401
+        for wrong in ({"sub": "ann", "exp": 1}, {"sub": "a\x00b"}, {"sub": ""}):
+            token = jwt.encode({**claims, **wrong}, secret, "HS256")
+            assert http.get(f"{url}{MEMORIES}", headers={"authorization": f"Bearer {token}"}).status_code == 401

@@ -39,8 +39,8 @@ def test_the_shipped_agents_differ_by_the_managers_name_alone() -> None:
 def test_a_system_prompt_is_text_or_a_file_in_prompts(tmp_path: Path) -> None:
     inline = load_agent_config_file(write(tmp_path, "manager: react\nsystem_prompt: |\n  Be brief.\n"))
     assert inline.system_prompt == "Be brief.\n"
-    named = load_agent_config_file(write(tmp_path, "manager: react\nsystem_prompt: {file: planner}\n"))
-    assert named.system_prompt == load_prompt("planner")
+    named = load_agent_config_file(write(tmp_path, "manager: react\nsystem_prompt: {file: system}\n"))
+    assert named.system_prompt == load_prompt("system")
 
 
 def test_everything_wrong_is_listed_with_valid_values_and_the_nearest(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_the_users_folder_comes_first(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("REACT_MEM_AGENTS", str(tmp_path))
     write(tmp_path, "manager: react\ndescription: mine\n", name="assistant")
     write(tmp_path, "manager: react\n", name="travel")
-    assert available_agents() == ["assistant", "plain", "planner", "smart_buyer", "travel", "worker"]
+    assert available_agents() == ["assistant", "plain", "travel"]
     assert load_agent_config("assistant").description == "mine"
     assert load_agent_config("travel").name == "travel"
     with pytest.raises(AgentConfigError, match=r"none\.yaml cannot be read"):

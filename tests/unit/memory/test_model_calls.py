@@ -176,7 +176,6 @@ def test_models_are_asked_in_few_places_and_behind_the_scenes_in_one() -> None:
         "graphs/auth/by_jwt.py",
         "graphs/server.py",  # a node of a graph
         "graphs/react_mem.py",  # the graph itself
-        "graphs/smart_buyer.py",
         "graphs/switching.py",
         "tools/web/engines.py",
         "tools/web/fetch.py",

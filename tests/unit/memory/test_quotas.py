@@ -16,11 +16,11 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
-from react_mem.agents.config import AgentConfig, load_agent_config
+from examples.flows.planner_worker import build_graph as planner_worker
+from react_mem.agents.config import AgentConfig, load_agent
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import QuotaExceeded
-from react_mem.graphs.planner_worker import build_graph as planner_worker
 from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.model.policy import QuotaSettings
@@ -62,7 +62,9 @@ def graph_of(kind: str, model: ScriptedModel, store: BaseStore, **limits: int) -
         )
     if kind == "planner_worker":
         given = {"memory": policy, "flows": {}}
-        configs = [load_agent_config(name).model_copy(update=given) for name in ("planner", "worker")]
+        configs = [
+            load_agent(f"examples/flows/agents/{name}.yaml").model_copy(update=given) for name in ("planner", "worker")
+        ]
         team = [resolve_agent(config, model=model) for config in configs]
         return planner_worker(*team, store=store, checkpointer=InMemorySaver())
     manager, _, switching = kind.partition("+")

@@ -3,29 +3,29 @@
     START -> plan -> work -> work ... -> END
 
 The planner sees the profile, earlier attempts and skills; the worker sees facts, and its steps are logged as
-experience. Both policies are in the agents' YAML, under `flows: planner_worker:`.
+experience. Both policies are in agents/, under `flows: planner_worker:`. `make dev EXAMPLES=1` serves it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
+from functools import cache
+from pathlib import Path
 from typing import Any, NotRequired
 
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
-from react_mem.agents.config import load_agent_config
-from react_mem.agents.context import AgentContext
-from react_mem.agents.context_preview import offered_context
+from examples.flows.asking import asked_aside
+from react_mem import AgentContext
+from react_mem.agents.config import load_agent
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
-from react_mem.graphs import events
-from react_mem.graphs.hooks import asked_aside, with_memory
-from react_mem.graphs.reason import require_input
-from react_mem.graphs.schemas import AgentInput, AgentOutput, AgentState
+from react_mem.graphs.hooks import with_memory
 from react_mem.memory import MemoryResultItem, MemoryScope
 from react_mem.memory.context import text_of
 from react_mem.memory.runtime import Metering
@@ -37,7 +37,7 @@ MAX_STEPS = 5
 _STEP = re.compile(r"^\s*(?:\d+[.)]|[-*])\s+(.+)$", re.MULTILINE)
 
 
-class PlanState(AgentState):
+class PlanState(MessagesState):
     """The state of the team: the conversation, the steps of the request (`plan`), and their outcomes (`results`)."""
 
     plan: NotRequired[list[str]]
@@ -55,12 +55,11 @@ class Team:
         self, state: PlanState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
     ) -> dict[str, Any]:
         """Break the request into steps; a model that gives no list leaves the request as the one step."""
-        require_input(state["messages"])
         await Metering.of(self._planner.config.memory, runtime).admit()
         request = text_of(state["messages"][-1])
         said = await asked_aside(self._planner, runtime, FLOW, memories, [HumanMessage(request)], "planning")
         steps = [step.strip() for step in _STEP.findall(said.text)][:MAX_STEPS] or [request]
-        events.tell(runtime.stream_writer, "thought", text="\n".join(steps))
+        runtime.stream_writer({"type": "thought", "text": "\n".join(steps)})
         return {"plan": steps, "results": []}
 
     async def work(
@@ -69,14 +68,15 @@ class Team:
         """Do the next step; the last one ends the request with the outcomes of all."""
         results = state["results"]
         step = state["plan"][len(results)]
-        events.action(runtime.stream_writer, {"id": str(len(results)), "name": "work", "args": {"step": step}})
+        action = {"type": "action", "id": str(len(results)), "name": "work", "args": {"step": step}}
+        runtime.stream_writer(action)
         prompt = [*map(AIMessage, results), HumanMessage(step)]
         done = await asked_aside(self._worker, runtime, FLOW, memories, prompt, "planning")
         results = [*results, done.text]
         if len(results) < len(state["plan"]):
             return {"results": results}
         answer = "\n\n".join(results)
-        events.tell(runtime.stream_writer, "answer", text=answer)
+        runtime.stream_writer({"type": "answer", "text": answer})
         return {"results": results, "messages": [AIMessage(answer)]}
 
     @staticmethod
@@ -89,13 +89,12 @@ def build_graph(
     planner: ResolvedAgent, worker: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph of the team, with the input and output of the managers."""
-    team = Team(planner, worker)
-    offered = offered_context([planner.config, worker.config], ("model", "use_memory"))
-    graph = StateGraph(PlanState, offered, input_schema=AgentInput, output_schema=AgentOutput)
+    nodes = Team(planner, worker)
+    graph = StateGraph(PlanState, AgentContext, input_schema=MessagesState, output_schema=MessagesState)
     graph.add_node(
         "plan",
         with_memory(
-            team.plan,
+            nodes.plan,
             agent_id=planner.config.name,
             flow_id=FLOW,
             read=[MemoryScope.PROFILE, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL],
@@ -105,7 +104,7 @@ def build_graph(
     graph.add_node(
         "work",
         with_memory(
-            team.work,
+            nodes.work,
             agent_id=worker.config.name,
             flow_id=FLOW,
             read=[MemoryScope.PROFILE, MemoryScope.SEMANTIC],
@@ -115,10 +114,17 @@ def build_graph(
     )
     graph.add_edge(START, "plan")
     graph.add_edge("plan", "work")
-    graph.add_conditional_edges("work", team.after_work, ["work", END])
+    graph.add_conditional_edges("work", nodes.after_work, ["work", END])
     return graph.compile(checkpointer=checkpointer, store=store, name=FLOW)
 
 
-def shipped_team() -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the team of the agents that are shipped for it. Blocking: it reads files."""
-    return build_graph(resolve_agent(load_agent_config("planner")), resolve_agent(load_agent_config("worker")))
+@cache
+def team() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the team of the agents beside this file. Blocking: it reads files."""
+    agents = Path(__file__).parent / "agents"
+    return build_graph(*(resolve_agent(load_agent(agents / f"{name}.yaml")) for name in ("planner", "worker")))
+
+
+async def graph() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the team for `langgraph dev`."""
+    return await asyncio.to_thread(team)

@@ -9,30 +9,31 @@ The shop is a toy: its tools are pure functions, and its catalogue are documents
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
+from functools import cache
+from pathlib import Path
 from typing import Any, NotRequired
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import BaseTool, tool
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
-from react_mem.agents.config import load_agent_config
-from react_mem.agents.context import AgentContext
-from react_mem.agents.context_preview import offered_context
+from examples.flows.asking import asked_aside
+from react_mem import AgentContext
+from react_mem.agents.config import load_agent
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
-from react_mem.graphs import events
-from react_mem.graphs.hooks import Remember, asked_aside, with_memory
-from react_mem.graphs.reason import require_input
-from react_mem.graphs.schemas import AgentInput, AgentOutput, AgentState
-from react_mem.memory import Document, MemoryResultItem, MemoryScope, telemetry
+from react_mem.graphs.hooks import Remember, with_memory
+from react_mem.memory import Document, MemoryResultItem, MemoryScope
 from react_mem.memory.context import text_of
 from react_mem.memory.records import record_id
 from react_mem.memory.runtime import AgentRunner, Metering, record_turn, withhold
+from react_mem.memory.telemetry import cost_of
 from react_mem.memory.turns import AgentMemory, TurnMemory, scrub
 
 FLOW = "smart_buyer"
@@ -77,7 +78,7 @@ def place_order(product_id: str, reservation: str) -> dict[str, Any]:
     return {"order": f"{product_id} for {_price(product_id)} euros"}
 
 
-class BuyState(AgentState):
+class BuyState(MessagesState):
     """The state of the flow: the tools to use, the skills offered, documents read, values known, and the steps so far.
 
     `asked` is the price of the model's plan; None without one.
@@ -111,7 +112,6 @@ class Buyer:
         self, state: BuyState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
     ) -> dict[str, Any]:
         """Take the steps of the best skill that is offered; without one, ask the model."""
-        require_input(state["messages"])
         await Metering.of(self.policy, runtime).admit()
         request = text_of(state["messages"][-1])
         skills = [item for item in memories if item.scope is MemoryScope.PROCEDURAL and item.payload["tool_sops"]]
@@ -125,9 +125,9 @@ class Buyer:
             response = await asked_aside(self._buyer, runtime, FLOW, told, [HumanMessage(request)])
             # all tools where the model names none
             named = re.findall("|".join(map(re.escape, self._tools)), str(response.text)) if self._tools else []
-            steps, cost = named or list(self._tools), telemetry.cost_of(response)
+            steps, cost = named or list(self._tools), cost_of(response)
         text = f"{'As before' if known else 'Plan'}: {', '.join(steps)}"
-        events.tell(runtime.stream_writer, "thought", text=text)
+        runtime.stream_writer({"type": "thought", "text": text})
         return {
             "plan": steps,
             "offered": [skill.id for skill in skills],
@@ -145,10 +145,10 @@ class Buyer:
         step, learnt = await _use(self._tools[state["plan"][len(steps)]], known)
         if (asked := state.get("asked")) is not None:
             step["cost"] = asked / len(state["plan"])
-        call = {"id": str(len(steps)), "name": step["action"], "args": step["arguments"]}
-        events.action(runtime.stream_writer, call)
-        said = {"name": call["name"], "content": step["error"] or step["observation"], "error": bool(step["error"])}
-        events.tell(runtime.stream_writer, "observation", id=call["id"], **said)
+        call = {"id": str(len(steps)), "name": step["action"]}
+        runtime.stream_writer({"type": "action", **call, "args": step["arguments"]})
+        said = {"content": step["error"] or step["observation"], "error": bool(step["error"])}
+        runtime.stream_writer({"type": "observation", **call, **said})
         return {"steps": [*steps, step], "known": {**known, **learnt}}
 
     @staticmethod
@@ -173,7 +173,7 @@ class Buyer:
         answer = f"Ordered: {ordered}." if ordered else f"Nothing is ordered: {why}."
         name = str(ordered or "").partition("-")[0]
         answer = " ".join([answer, *(text for text in state.get("read", ()) if name and text.lower().startswith(name))])
-        events.tell(runtime.stream_writer, "answer", text=answer)
+        runtime.stream_writer({"type": "answer", "text": answer})
         memory = TurnMemory.of(self._memory, runtime, node="report")
         if self._learns and (turns := memory.turns) is not None:
             if runtime.server_info is None:
@@ -201,8 +201,7 @@ def build_graph(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the compiled graph of the flow, with the input and output of the managers."""
     nodes = Buyer(buyer)
-    offered = offered_context([buyer.config], ("model", "use_memory"))
-    graph = StateGraph(BuyState, offered, input_schema=AgentInput, output_schema=AgentOutput)
+    graph = StateGraph(BuyState, AgentContext, input_schema=MessagesState, output_schema=MessagesState)
     read = [MemoryScope.PROFILE, MemoryScope.PROCEDURAL, MemoryScope.SEMANTIC]
     about: dict[str, Any] = {"agent_id": nodes.agent_id, "flow_id": FLOW, "policy": nodes.policy}
     planning = with_memory(nodes.plan, **about, task_type=FLOW, read=read, write=lambda state, result: [])
@@ -216,9 +215,15 @@ def build_graph(
     return graph.compile(checkpointer=checkpointer, store=store, name=FLOW)
 
 
-def shipped_buyer() -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the flow of the agent that is shipped for it. Blocking: it reads files."""
-    return build_graph(resolve_agent(load_agent_config(FLOW)))
+@cache
+def buyer() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the flow of the agent beside this file. Blocking: it reads files."""
+    return build_graph(resolve_agent(load_agent(Path(__file__).parent / "agents" / f"{FLOW}.yaml")))
+
+
+async def graph() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the flow for `langgraph dev`."""
+    return await asyncio.to_thread(buyer)
 
 
 async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
