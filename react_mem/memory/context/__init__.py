@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.budget import tool_tokens as tool_tokens
     from react_mem.memory.llm.causes import without_secrets as without_secrets
     from react_mem.memory.merging.authors import added_in_run as added_in_run
-    from react_mem.memory.merging.authors import by_other as by_other
     from react_mem.memory.merging.authors import from_tool as from_tool
     from react_mem.memory.merging.authors import is_delegated as is_delegated
     from react_mem.memory.merging.authors import is_users as is_users
     from react_mem.memory.merging.authors import running_tool as running_tool
+    from react_mem.memory.merging.authors import without_authority as without_authority
     from react_mem.memory.merging.transcript import NOTICE as NOTICE
     from react_mem.memory.merging.transcript import PREAMBLE as PREAMBLE
     from react_mem.memory.merging.transcript import as_said as as_said
