@@ -122,7 +122,9 @@ _ATTEMPTS = 3
 _BYTES_A_ROW = 1_500
 
 _MOST_REFUSED = 10_000
-"""Refused rows that are remembered, to be named."""
+"""Refused rows that are remembered, to be named; of small ones the value too, as of the revision that guards writes."""
+
+_SMALL = 2_000  # characters
 
 log = logging.getLogger(__name__)
 
@@ -157,12 +159,12 @@ class RowCodec:
     def erased(self, owner: str) -> None:
         """Drop what is cached of an owner who is erased."""
         self.forget([owner])
-        for place in [place for place in self._refused if owner_of_path(place[0]) == owner]:
-            del self._refused[place]
+        for place in [place for place in list(self._refused) if owner_of_path(place[0]) == owner]:
+            self._refused.pop(place, None)
 
     def refused(self, owner: str) -> list[str]:
         """Return the stored keys of an owner's refused rows, as far as they were read."""
-        return sorted(key for prefix, key in self._refused if owner_of_path(prefix) == owner)
+        return sorted(key for prefix, key in list(self._refused) if owner_of_path(prefix) == owner)
 
     async def with_keys(self, owners: Collection[str], use: Callable[[Keys], Awaitable[Result]]) -> Result:
         """Return the result of `use`, called again with fresh keys if one has changed."""
@@ -298,10 +300,10 @@ class RowCodec:
         sealed: list[DictRow] = []
         opened: list[bytes] = []
         for row, value in zip(rows, values, strict=True):
-            place = row["prefix"], row["key"]
+            place, kept = (row["prefix"], row["key"]), value if len(row["value"]) <= _SMALL else None
             if not self.seals or not is_sealed(value):
                 if self.refuses_plain:
-                    self._refuse(place, value, "is in plain, where everything is sealed")
+                    self._refuse(place, kept, "is in plain, where everything is sealed")
                 else:
                     row["item"] = item_of(row, row["key"], value)
                 continue
@@ -311,7 +313,7 @@ class RowCodec:
             except (KeyError, SealError) as error:
                 if getattr(error, "version", 0) is not None:
                     need_sure(keys)
-                self._refuse(place, value, "does not open")
+                self._refuse(place, kept, "does not open")
                 continue
             sealed.append(row)
             self._refused.pop(place, None)
