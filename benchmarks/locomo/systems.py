@@ -44,14 +44,13 @@ _ENOUGH = 40
 def prompt_of(question: str, results: Sequence[MemoryResultItem], turn_of: Callable[[str], str | None]) -> Prompt:
     """Assemble the prompt of a question and return the turns shown in it.
 
-    A line shows each of its fragments of which it has the beginning; so does a line of an outline for both messages.
+    A line shows each of its fragments of which it has the beginning.
     """
     assembled = assemble(frame_of(question), results, session_id=ASKED_IN, recalls=True)
     text = assembled.layout["retrieved"]
     items = assembled.memories.items
     shown = {item.id for item in items}
-    parts = [*(part for item in items for part in item.fragments), *assembled.outline.items]
-    shown |= {part.id for part in parts if _stands_in(part, text)}
+    shown |= {part.id for item in items for part in item.fragments if _stands_in(part, text)}
     return Prompt(frozenset(filter(None, map(turn_of, shown))), count_tokens(text), frozenset(index_terms(text)))
 
 
@@ -226,18 +225,18 @@ class Mem0(Peer):
     def __init__(self, memory: Any, database_url: str) -> None:
         super().__init__(database_url)
         self._memory = memory
-        self._turn_ids: dict[str, str] = {}
+        self.turn_ids: dict[str, str] = {}
 
     async def _store(self, conversation: Conversation) -> None:
         for session in conversation.sessions:
             messages = [{"role": turn.role, "content": spoken(turn)} for turn in session.turns]
             added = await self._memory.add(messages, user_id=conversation.owner, infer=False)
             ids = [result["id"] for result in added["results"]]
-            self._turn_ids |= dict(zip(ids, (turn.id for turn in session.turns), strict=True))
+            self.turn_ids |= dict(zip(ids, (turn.id for turn in session.turns), strict=True))
 
     async def _find(self, conversation: Conversation, question: str) -> Iterable[str]:
         found = await self._memory.search(question, top_k=LIMIT, filters={"user_id": conversation.owner})
-        return (self._turn_ids[result["id"]] for result in found["results"])
+        return (self.turn_ids[result["id"]] for result in found["results"])
 
 
 def _in_memory(setup: Setup) -> InMemoryStore:
@@ -315,13 +314,13 @@ class ReactMem(System):
         self._policy = MemoryPolicy.model_validate({"recall": {"max_memories": LIMIT}})
         super().__init__(database_url)
         self._store = store
-        self._turn_ids: dict[str, str] = {}
+        self.turn_ids: dict[str, str] = {}
 
     async def write(self, conversation: Conversation) -> None:
         for session in conversation.sessions:
             session_id = f"{conversation.owner}/{session.id}"
             messages = [_as_message(turn, session) for turn in session.turns]
-            self._turn_ids |= {message_record_id(session_id, message): str(message.id) for message in messages}
+            self.turn_ids |= {message_record_id(session_id, message): str(message.id) for message in messages}
             await MemoryFacade(self._store).dialog.append(conversation.owner, session_id, messages, agent_id=AGENT)
 
     async def search(self, conversation: Conversation, question: str) -> list[Hit]:
@@ -329,11 +328,11 @@ class ReactMem(System):
             user_id=conversation.owner, session_id=ASKED_IN, agent_id=AGENT, scopes=[MemoryScope.DIALOG], query=question
         )
         found = await self._read(query, conversation, self._policy)
-        return [Hit(self._turn_ids.get(item.id, ""), item) for item in found]
+        return [Hit(self.turn_ids.get(item.id, ""), item) for item in found]
 
     async def prompt(self, conversation: Conversation, question: str) -> Prompt:
         query = frame_of(question).query(Identity(conversation.owner, ASKED_IN), AGENT)
-        return prompt_of(question, await self._read(query, conversation, MemoryPolicy()), self._turn_ids.get)
+        return prompt_of(question, await self._read(query, conversation, MemoryPolicy()), self.turn_ids.get)
 
     async def _read(self, query: MemoryQuery, conversation: Conversation, policy: MemoryPolicy) -> MemoryResults:
         extra = query.extra | {"now": conversation.asked_at.isoformat()}

@@ -112,7 +112,10 @@ def read_lines(text: str, other: str | None = "observation") -> list[Remembered]
         if match := _LINE.match(line):
             role, text = match["label"] or match["role"] or "", match["text"]
             who = match["role"] or ""
-            if who not in _ROLES and not text.startswith(f"about {who}: "):
+            if match["kind"] == Message.kind_name() and who.startswith("user "):
+                # the user, by name
+                role = match["label"] or "user"
+            elif who not in _ROLES and not text.startswith(f"about {who}: "):
                 # somebody else in the user's conversation
                 text = f"{who}: {text}"
             found.append(Remembered(text, match["kind"], match["date"] or "", role, match["time"] or ""))

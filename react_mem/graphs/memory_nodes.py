@@ -144,6 +144,8 @@ class MemoryNodes:
         context = AgentContext.of(runtime.context, config.get("configurable"))
         run = await self._agent.for_run(context)
         memory = TurnMemory.of(replace(self._memory, policy=run.policy), runtime)
+        unkept = await memory.withheld(thread)
+        thread = [unkept.get(str(message.id), message) for message in thread] if unkept else thread
         frame = Frame(
             thread=thread,
             policy=run.policy,
@@ -155,7 +157,7 @@ class MemoryNodes:
         await memory.metering.admit()
         delegated = is_delegated(config, thread)
         retrieving = self._retrieve(frame, memory, state.get("remembered"), stores=not delegated)
-        planner = None if memory.switched_off or delegated else memory.identity
+        planner = None if memory.switched_off or delegated or unkept else memory.identity
         planning = None
         if self._tasks:
             tell = partial(events.task, runtime.stream_writer)
@@ -195,8 +197,8 @@ class MemoryNodes:
             update["messages"] = kept_out(thread)
         elif memory.switched_off:
             update["messages"] = kept_out(list(takewhile(is_users, reversed(thread))))
-        elif theirs:
-            update["messages"] = [*theirs.values()]
+        elif theirs or unkept:
+            update["messages"] = [*theirs.values(), *unkept.values()]
         return update | {"remembered": memory.mark(thread)} if recalled.stored else update
 
     async def _retrieve(
@@ -307,17 +309,21 @@ class MemoryNodes:
             done["working_memory"] = None
         if self._tasks is not None and task is not None:
             done["task"] = self._tasks.finish(task)
+        unkept = await memory.withheld(thread, tells=False)
+        thread = [unkept.get(str(message.id), message) for message in thread] if unkept else thread
         turn = current_turn(thread)
         # also of a run that goes on with such a turn, and no longer says so
         if memory.switched_off or is_kept_out(turn[0]):
             return done | {"messages": kept_out(turn)}
+        if unkept:
+            done["messages"] = [*unkept.values()]
         turns = memory.turns
         if turns is None:
             return done
         if runtime.server_info is None:
             # a server has a worker for all agents
             self._agent.work.ensure(turns.memory.store)
-        steps = notes["steps"] if notes else ()
+        steps = notes["steps"] if notes and not unkept else ()
         kind = kind_followed(layout.get("kinds") or {}, steps)
 
         async def storing() -> None:

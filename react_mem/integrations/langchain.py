@@ -140,7 +140,7 @@ class MemoryRetriever(BaseRetriever):
                 query=query,
                 task_type=self.task_type,
                 # only memories that match the query are documents, and not the latest turns
-                extra={"turns": 0},
+                extra={"turns": 0, "cut": False},
             )
         )
         return [_document(item, found.missing) for item in found]

@@ -7,7 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -17,8 +17,8 @@ from react_mem.errors import NotThere
 from react_mem.memory import telemetry
 from react_mem.memory.index.recall import Recall
 from react_mem.memory.llm.causes import cause_of, checked
-from react_mem.memory.merging.facts import with_doubts
 from react_mem.memory.merging.forks import branch_key, tip_of
+from react_mem.memory.merging.outdated import former_operations, with_doubts
 from react_mem.memory.model.interface import (
     MemoryQuery,
     MemoryResultItem,
@@ -30,8 +30,9 @@ from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.operations import Change, Receipt, write
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.retrieval import last_known, outline
+from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.graph_reading import MemoryGraph, with_linked
+from react_mem.memory.retrieval.results import instruction_operations, instructions_of, rerank
 from react_mem.memory.retrieval.stock_recall import divided, recall
 from react_mem.memory.rights import forgetting
 from react_mem.memory.rights.erasure import Erasure
@@ -171,8 +172,9 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
             query: The query. `extra["seen"]` may list the ids of records the caller has already; `extra["now"]`, the
                 time of asking (ISO 8601), is the base of "last week"; `extra["turns"]` is how many of the last
                 turns of this conversation dialog begins with, by default and at most `context.dialog_turns`;
-                `extra["standing"]` asks for the instructions and preferences that stand and fit, and `extra["whole"]`
-                for an outline of all conversations: more results, behind those of the scopes.
+                `extra["cut"]` is False for a search, which gets what a message does not need, too;
+                `extra["standing"]` asks for the instructions and preferences that stand and fit: more results, behind
+                those of the scopes.
 
         Returns:
             The results, in the order of `query.scopes`, with `missing` naming the parts that could not be asked; a
@@ -207,12 +209,11 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         # it is forgotten, since the thread still has it
         bookkeeping = meta_namespace(query.user_id)
         notes = [GetOp(bookkeeping, key(query.session_id)) for key in (branch_key, forgotten_key)]
-        beside = [
-            ask(query, question, self.policy) for ask in (outline.instruction_operations, outline.outline_operations)
-        ]
-        answers = await recall(self.store, [*operations, *chain(*beside), *notes] if operations else [])
+        beside = instruction_operations(query, question, self.policy)
+        former = former_operations(query, question, self.policy)
+        answers = await recall(self.store, [*operations, *beside, *former, *notes] if operations else [])
         forgotten, branch = (answers.pop(), answers.pop()) if answers else (None, None)
-        answers, told = answers[: len(operations)], answers[len(operations) :]
+        of_facts, answers, standing = answers, answers[: len(operations)], answers[len(operations) :][: len(beside)]
         results = MemoryResults(
             tip=tip_of(branch if isinstance(branch, Item) else None),
             forgotten=forgotten_in(forgotten if isinstance(forgotten, Item) else None),
@@ -237,17 +238,13 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
                     for arm, cause in answer.missing.items()
                 }
                 answers = answers[len(part) :]
-        standing, whole = told[: len(beside[0])], told[len(beside[0]) :]
         if _any_found(standing):
-            results += await asyncio.to_thread(outline.instructions_of, standing, query)
+            results += await asyncio.to_thread(instructions_of, standing, query)
         if query.as_of is None:
-            results[:] = await with_doubts(self.store, query.user_id, results)
+            results[:] = await with_doubts(self.store, query, results, of_facts)
             if self.policy.recall.links:
                 results[:] = await with_linked(self.store, query.user_id, results)
-            # an outline is of no use for another question
             last_known.keep(self.store, query, results, since=started)
-        if _any_found(whole):
-            results += await asyncio.to_thread(outline.outline_of, whole, query)
         return results
 
     def last_known(self, query: MemoryQuery) -> MemoryResults | None:
@@ -268,7 +265,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
         async def ordered(answer: Result | Recall) -> Result | Recall:
             if not isinstance(answer, Recall):
                 return answer
-            return Recall(await outline.rerank(path, query, answer.found), answer.missing)
+            return replace(answer, found=await rerank(path, query, answer.found))
 
         try:
             # half of what the read may take: if it is late, there is still the order without it

@@ -21,7 +21,9 @@ NOW = datetime(2024, 5, 15, 12)
 DIMS = 256
 
 SCALE = Calibration(
-    points=((-1, 0), (0.05, 0.5), (0.25, 0.7), (0.5, 0.8), (0.8, 0.9), (1, 1)), separation={"en": 0.95, "vi": 0.95}
+    points=((-1, 0), (0.05, 0.5), (0.25, 0.7), (0.5, 0.8), (0.8, 0.9), (1, 1)),
+    separation={"en": 0.95, "vi": 0.95},
+    idle=0.6,
 )
 """What the cosines of `SenseEmbeddings` mean: texts without a word in common lie around 0, those with half of their
 words in common at 0.5."""

@@ -262,15 +262,22 @@ class MemoryDetail(Answer):
 
 
 class MemoryDoubt(Answer):
-    """Doubt about a memory."""
+    """Doubt about a memory, or a change since a message or a summary."""
 
     id: str
     """The memory that speaks against it."""
 
     text: str
+    """What that says; of a change, what holds now: empty where it is over."""
 
     since: str
     """The day."""
+
+    of: str = ""
+    """Of a change, the message or summary that states what has changed."""
+
+    part: str = ""
+    """Of a change, the words that no longer hold; empty for all of a message."""
 
 
 class MemoryFragment(Answer):
@@ -334,7 +341,9 @@ class MemoryItem(Answer):
     """Who vouches for it."""
 
     current: bool
-    """Whether it is believed; of what is no belief, such as a message, always true."""
+    """Whether it is believed; of what is no belief, such as a message, true, unless a search finds that all it says
+    has changed.
+    """
 
     since: datetime | None = None
     """Since when it holds, as far as that is known."""
@@ -344,6 +353,9 @@ class MemoryItem(Answer):
 
     in_doubt: bool = False
     """Whether something speaks against it."""
+
+    changed: str = ""
+    """Of a message that was found, what has changed since; empty for nothing."""
 
     importance: float = 0.5
     """From 0 to 1."""

@@ -178,13 +178,18 @@ export interface MemoryDetail {
   readonly used: readonly MemoryUse[];
 }
 
-/** Doubt about a memory. */
+/** Doubt about a memory, or a change since a message or a summary. */
 export interface MemoryDoubt {
   /** The memory that speaks against it. */
   readonly id: string;
+  /** What that says; of a change, what holds now: empty where it is over. */
   readonly text: string;
   /** The day. */
   readonly since: string;
+  /** Of a change, the message or summary that states what has changed. */
+  readonly of?: string;
+  /** Of a change, the words that no longer hold; empty for all of a message. */
+  readonly part?: string;
 }
 
 /** A text of what was found. */
@@ -228,7 +233,10 @@ export interface MemoryItem {
   readonly agent?: string;
   /** Who vouches for it. */
   readonly origin: Origin;
-  /** Whether it is believed; of what is no belief, such as a message, always true. */
+  /**
+   * Whether it is believed; of what is no belief, such as a message, true, unless a search finds that all it says has
+   * changed.
+   */
   readonly current: boolean;
   /** Since when it holds, as far as that is known. */
   readonly since?: string | null;
@@ -236,6 +244,8 @@ export interface MemoryItem {
   readonly until?: string | null;
   /** Whether something speaks against it. */
   readonly in_doubt?: boolean;
+  /** Of a message that was found, what has changed since; empty for nothing. */
+  readonly changed?: string;
   /** From 0 to 1. */
   readonly importance?: number;
   /** Whether the text goes on: see the memory itself. */

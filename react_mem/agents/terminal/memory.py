@@ -118,6 +118,7 @@ class _Command:
             scopes=self.arguments.scope or searched_scopes(),
             query=self.arguments.query,
             as_of=self.arguments.as_of,
+            extra={"cut": False},
         )
         found = sorted(await memory.read(query), key=rank)
         return await self._show_items(found, len(found))
@@ -306,7 +307,9 @@ def _text(item: MemoryResultItem) -> str:
     if item.payload.get("text"):
         # without the mark, a fact and the one that replaced it would look equally true
         mark = "(past) " if _is_past(item.payload) else ""
-        return mark + labelled(item.payload, str(item.payload["text"]))
+        changed = MemoryItem.found(item, datetime.now(UTC)).changed
+        text = labelled(item.payload, str(item.payload["text"]))
+        return f"{mark}{text} ({changed})" if changed else mark + text
     return MemoryItem.of(item.scope, item.id, item.payload, datetime.now(UTC)).title
 
 

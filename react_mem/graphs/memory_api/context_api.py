@@ -110,6 +110,7 @@ async def search_memories(body: SearchBody, request: Request) -> SearchAnswer:
         scopes=body.scopes,
         query=body.query,
         as_of=body.as_of,
+        extra={"cut": False},
     )
     results = await memory.read(query)
     listed = [item for item in results if item.id and kind_named(item.source).listed]
@@ -119,7 +120,7 @@ async def search_memories(body: SearchBody, request: Request) -> SearchAnswer:
 
 def _shown(item: MemoryResultItem) -> FoundItem:
     return FoundItem(
-        memory=MemoryItem.of(item.scope, item.id, item.payload, datetime.now(UTC)),
+        memory=MemoryItem.found(item, datetime.now(UTC)),
         score=item.score,
         similarity=item.similarity,
         arms={arm.value: part for arm, part in item.arms.items()},

@@ -221,7 +221,7 @@ LEAST_TOKENS = 100
 
 def prompt_context(assembled: Assembled) -> str | None:
     """Return the memories for a prompt, empty for none; None if they are too long. Blocking."""
-    parts = (assembled.texts.get(section, "") for section in (Section.PROFILE, Section.MEMORIES, Section.OUTLINE))
+    parts = (assembled.texts.get(section, "") for section in (Section.PROFILE, Section.MEMORIES))
     text = _fenced("\n\n".join(filter(None, parts)))
     return text if _fits(text) else None
 

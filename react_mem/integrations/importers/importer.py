@@ -262,7 +262,7 @@ def _records(
     made = []
     for entry in entries:
         try:
-            made.append((entry, as_record(source, entry)))
+            made.append((entry, as_record(source, entry).discreet()))
         except ValidationError as error:
             field_ = ".".join(map(str, error.errors()[0]["loc"]))
             unfit.append((entry, f"makes no {entry.kind}: {field_}"))

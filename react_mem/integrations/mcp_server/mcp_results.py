@@ -70,7 +70,10 @@ class ShownMemory(BaseModel):
     def found(cls, item: MemoryResultItem) -> ShownMemory:
         """Return the view of a search result: the matching part of a long text, a message with its neighbours."""
         said = [f"{one.role}: {one.content}" if one.role else one.content for one in item.fragments]
-        return cls.of(item.payload, " / ".join(said))
+        shown = cls.of(item.payload, " / ".join(said))
+        view = MemoryItem.found(item, datetime.now(UTC))
+        text = f"{shown.text} ({turns.flat(view.changed)})" if view.changed else shown.text
+        return shown.model_copy(update={**view.model_dump(include={"current", "until", "in_doubt"}), "text": text})
 
 
 class RecallResult(BaseModel):

@@ -172,7 +172,7 @@ async def recall(
                 scopes=_SEARCHED,
                 query=query,
                 as_of=as_of,
-                extra={"turns": 0},
+                extra={"turns": 0, "cut": False},
             )
         )
         known = [item for item in found if item.id and KINDS[item.source].listed]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from react_mem.memory.context.dialogue import (
     Verbatim,
     chain_of,
     fit,
-    outline_in,
-    render_outline,
     render_pages,
     render_summaries,
     visible,
@@ -22,19 +19,20 @@ from react_mem.memory.context.found_memory import (
     BriefingPart,
     FoundMemory,
     PromptBlock,
-    briefing,
     render_line,
 )
 from react_mem.memory.context.layout import MIN_MESSAGE_TOKENS, Frame, Layout
-from react_mem.memory.context.memories import render_found, render_profile
+from react_mem.memory.context.memories import NEARLY_ALL, render_found, render_profile
+from react_mem.memory.language.comparison import share
 from react_mem.memory.language.folding import normalise
-from react_mem.memory.llm.budget import LineTokens, Section, allocate, beside_outline, count_tokens, outline_room
+from react_mem.memory.llm.budget import LineTokens, Section, allocate, count_tokens
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
-from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
-from react_mem.memory.retrieval.outline import INSTRUCTION, OUTLINE, shown_of
+from react_mem.memory.model.profile_schema import zone_in
+from react_mem.memory.retrieval.results import INSTRUCTION, shown_of
 from react_mem.memory.summaries.sources import shown
 from react_mem.prompts import load_prompt
 
@@ -52,7 +50,7 @@ def render_instructions(
     results: Sequence[MemoryResultItem], room: int, counts: LineTokens
 ) -> PromptBlock[MemoryResultItem]:
     """Render the standing instructions and preferences of the user, word for word, in a share of all memories' room."""
-    found = [item for item in results if item.source == INSTRUCTION]
+    found = [item for item in results if item.source == INSTRUCTION and not _is_over(item)]
     left = room // _SHARE - HEADING_TOKENS[BriefingPart.INSTRUCTIONS]
     entries: list[BriefingEntry] = []
     items: list[MemoryResultItem] = []
@@ -63,6 +61,12 @@ def render_instructions(
             entries.append(BriefingEntry(BriefingPart.INSTRUCTIONS, line))
             items.append(item)
     return PromptBlock.of(entries, items, len(found) - len(items))
+
+
+def _is_over(instruction: MemoryResultItem) -> bool:
+    """Return true if the user has changed or ended an instruction."""
+    said = instruction.fragments[0].content
+    return any(one.of == instruction.id and share(said, [one.part or said]) >= NEARLY_ALL for one in instruction.doubts)
 
 
 _FORMS = {name: load_prompt(name) for name in ("web_pages", "memories", "summaries")}
@@ -93,7 +97,6 @@ class Assembled:
 
     layout: Layout
     memories: PromptBlock[MemoryResultItem]
-    outline: PromptBlock[Fragment]
     tokens: dict[Section, int]
     budget: dict[Section, int]
     dropped: dict[Section, int]
@@ -128,14 +131,15 @@ def assemble(
     turns = frame.recent if recalls else frame.all_turns
     bounded = recalls or frame.window.known
     chain, unreadable = chain_of(results, session_id)
-    found = [item for item in results if item.source not in (CHAIN.name, INSTRUCTION, OUTLINE)]
+    changed = [doubt for item in results if item.source == CHAIN.name for doubt in item.doubts]
+    found = [item for item in results if item.source not in (CHAIN.name, INSTRUCTION)]
     found = shown_of(found, favoured) if limited else found
-    material = outline_in(results)
     counts = LineTokens()
     # what the user wants from now on has its room as the profile has
     most = frame.policy.context.memory_tokens
     instructions = render_instructions(results, most, counts)
-    profile = render_profile(found, frame.profile_cap) + instructions
+    zone = zone_in(next((one.payload for one in found if one.scope is MemoryScope.PROFILE), {}))
+    profile = render_profile(found, frame.profile_cap, zone) + instructions
     profile_tokens = _tokens(counts, "memories", profile.briefing)
     cap = most - counts[profile.briefing]
 
@@ -148,19 +152,18 @@ def assemble(
         if len(normalise(str(item.payload.get("text", "")))) <= _SAYS_MORE * len(normalise(item.fragments[0].content))
     }
     tellable = [
-        FoundMemory(item, times=frame.times)
+        FoundMemory(item, times=frame.times, zone=zone)
         for item in found
         # shown instructions may say it: a message of nothing else, or a record drawn from such alone
         if item.scope is not MemoryScope.PROFILE
         and not (item.id in told or (item.source_ids and told.issuperset(item.source_ids)))
     ]
     question = text_of(frame.thread[-1])[:_ASKED_CHARS]
-    memories, outline = _remembered(tellable, material, (cap, most), question, favoured, counts)
-    remembered = briefing([*memories.entries, *outline.entries])
+    memories = render_found(tellable, cap, favoured, question=question, counts=counts)
     wanted = {
         Section.WEB_PAGES: _tokens(counts, "web_pages", render_pages(pages, frame.window.tokens).text),
-        Section.MEMORIES: _tokens(counts, "memories", remembered, after=profile.briefing),
-        Section.SUMMARIES: _tokens(counts, "summaries", _earlier(chain, certain, frame.window.tokens).text),
+        Section.MEMORIES: _tokens(counts, "memories", memories.briefing, after=profile.briefing),
+        Section.SUMMARIES: _tokens(counts, "summaries", _earlier(chain, certain, frame.window.tokens, changed).text),
         Section.CONVERSATION: sum(turn.tokens for turn in turns),
     }
     room = frame.room(profile_tokens)
@@ -169,7 +172,7 @@ def assemble(
     whole = Verbatim(0, 0, wanted[Section.CONVERSATION])
     verbatim = fit(turns, frame.now, budget[Section.CONVERSATION]) if bounded else whole
     found_pages = render_pages(pages, _lines("web_pages", budget[Section.WEB_PAGES]))
-    earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]))
+    earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]), changed)
     shown_places = visible(frame.thread, verbatim.first, verbatim.whole)
     said = {entry.id for entry in earlier.items}
     if any(item.payload.get("session_id") == session_id for item in found if item.scope is MemoryScope.DIALOG):
@@ -177,14 +180,13 @@ def assemble(
     new = [one for one in tellable if not _is_said(one.item, said, verbatim.first, session_id)]
     if len(new) < len(tellable) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
         room_for = min(_lines("memories", budget[Section.MEMORIES], after=profile.briefing), cap)
-        memories, outline = _remembered(new, material, (room_for, most), question, favoured, counts)
+        memories = render_found(new, room_for, favoured, question=question, counts=counts)
     start = min((turn.start for turn in turns), default=frame.now)
     # of each section the text, the form, what stands before it under this form, and how many did not fit
     sections = {
         Section.PROFILE: (profile.briefing, "memories", "", profile.dropped),
         Section.WEB_PAGES: (found_pages.text, "web_pages", "", found_pages.dropped),
         Section.MEMORIES: (memories.briefing, "memories", profile.briefing, memories.dropped),
-        Section.OUTLINE: (outline.briefing, "memories", (profile + memories).text, outline.dropped),
         Section.SUMMARIES: (earlier.text, "summaries", "", earlier.dropped),
     }
     tokens = {
@@ -202,7 +204,7 @@ def assemble(
     limits[Section.MEMORIES] = min(limits[Section.MEMORIES], most + _FORM_TOKENS["memories"])
     texts = {
         "web_pages": found_pages.text,
-        "memories": briefing([*profile.entries, *memories.entries, *outline.entries]),
+        "memories": (profile + memories).briefing,
         "summaries": earlier.text,
     }
     layout = Layout(
@@ -223,7 +225,6 @@ def assemble(
     return Assembled(
         layout=layout,
         memories=profile + memories,
-        outline=outline,
         tokens=tokens,
         budget={**tokens, **limits, Section.WORKING_MEMORY: left},
         dropped={section: dropped for section, (*_, dropped) in sections.items()}
@@ -234,28 +235,9 @@ def assemble(
         ids={
             Section.PROFILE: [item.id for item in profile.items],
             Section.MEMORIES: [item.id for item in memories.items],
-            Section.OUTLINE: [part.id for part in outline.items],
             Section.SUMMARIES: sorted(entry.id for entry in earlier.items),
         },
     )
-
-
-def _remembered(
-    found: Sequence[FoundMemory],
-    material: Mapping[str, Any] | None,
-    rooms: tuple[int, int],
-    question: str,
-    favoured: Collection[str],
-    counts: LineTokens,
-) -> tuple[PromptBlock[MemoryResultItem], PromptBlock[Fragment]]:
-    """Return the memories that fit, and the outline that takes most of their room where there is one. `rooms` are the
-    tokens for both, and those that they would have without the profile and instructions.
-    """
-    room, most = rooms
-    outline = render_outline(material, outline_room(room, most), counts)
-    taken = counts.of(briefing(outline.entries))
-    shown_beside = render_found(found, beside_outline(room, taken), favoured, question=question, counts=counts)
-    return shown_beside, outline
 
 
 def _note(layout: Layout, items: Sequence[MemoryResultItem], *, searched: bool) -> None:
@@ -271,8 +253,10 @@ def _note(layout: Layout, items: Sequence[MemoryResultItem], *, searched: bool) 
         layout["searched"] = True
 
 
-def _earlier(chain: ContextChain | None, verbatim: Verbatim, max_tokens: int) -> PromptBlock[ChainEntry]:
-    return render_summaries(shown(chain, verbatim.first) if chain else [], max_tokens)
+def _earlier(
+    chain: ContextChain | None, verbatim: Verbatim, max_tokens: int, changed: Sequence[MemoryDoubt]
+) -> PromptBlock[ChainEntry]:
+    return render_summaries(shown(chain, verbatim.first) if chain else [], max_tokens, changed)
 
 
 def _is_said(item: MemoryResultItem, said: set[str], first: int, session_id: str) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from functools import cached_property
 from itertools import groupby
@@ -13,13 +15,16 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from react_mem.memory.language import length
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.own_words import parts
+from react_mem.memory.language.statements import is_pleasantry, is_question, is_request, sentences
 from react_mem.memory.language.terms import index_terms
+from react_mem.memory.language.times import told_day
 from react_mem.memory.llm.answers import flat
 from react_mem.memory.llm.budget import count_lines
 from react_mem.memory.merging.blocks import shown_blocks
 from react_mem.memory.model.interface import Fragment, MemoryDoubt, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import DOCUMENT, FACT, MESSAGE, SUMMARY, about_of, origin_of, speaker_of
 from react_mem.memory.model.origins import LABELS, Origin
+from react_mem.memory.model.records import local
 from react_mem.prompts import load_prompt
 
 # Parts of the briefing, the section of the prompt with memories, in their order, each under a heading.
@@ -35,7 +40,6 @@ class BriefingPart(StrEnum):
     SAID = "said"
     EARLIER = "earlier"
     SKILLS = "skills"
-    OUTLINE = "outline"
 
 
 class BriefingEntry(NamedTuple):
@@ -126,6 +130,12 @@ _TIMES = {"on": "event_at", "since": "valid_from", "until": "valid_to"}
 
 _MAX_NAME = 80
 
+_MANY_WORDS = 8
+"""Number of words above which a sentence is no pleasantry."""
+
+_SHORT_NAME = 3
+"""Letters of a name that its short form has too: "Mel" is Melanie."""
+
 _FEW_WORDS = 4
 """Number of words below which a fact may say too little by itself, such as "and a dog"."""
 
@@ -139,8 +149,9 @@ def render_line(
     limit: int = MAX_LINE_CHARS,
     *,
     kind: str = "",
-    doubts: Iterable[MemoryDoubt] = (),
+    doubts: Collection[MemoryDoubt] = (),
     times: bool = False,
+    zone: tzinfo = UTC,
     quoted: bool = False,
     messages: int = 0,
 ) -> str:
@@ -151,6 +162,7 @@ def render_line(
     Args:
         kind: Its kind in the line; by default the record's.
         times: True to show the time of day with the date.
+        zone: The user's time zone, by which it is dated.
         quoted: True if the text is only quoted in a message of the user.
         messages: Number of messages of the same content that are left out for it.
     """
@@ -159,11 +171,18 @@ def render_line(
     # a few words are read with the sentence that a model made of them
     whole = f"{text} ({reading})" if reading and length(text) < _FEW_WORDS else text
     more = f", +{messages} message{'s' * (messages > 1)}" if messages else ""
-    told = f"- [{_head(payload, kind, origin, times=times)}{more}] {labelled(payload, flat(whole, limit), origin)}"
-    against = [f" since {doubt.since}, see: {flat(doubt.text, MAX_PARTNER_CHARS)}" for doubt in doubts]
+    head = _head(payload, kind, origin, times=times, zone=zone)
+    told = f"- [{head}{more}] {labelled(payload, flat(whole, limit), origin)}"
+    against = [f" since {doubt.since}, see: {flat(doubt.text, MAX_PARTNER_CHARS)}" for doubt in doubts if not doubt.of]
     if payload.get("doubts") and payload.get("current", True):
         told += "".join(f"\n  (in doubt{one})" for one in against or [""])
-    return told
+    return told + changed_since(doubts, str(payload.get("id")))
+
+
+def changed_since(doubts: Iterable[MemoryDoubt], id_: str) -> str:
+    """Return what has changed since a message or summary, a line for each change below its own."""
+    told = (f"\n  ({flat(one.change, 2 * MAX_PARTNER_CHARS)})" for one in doubts if one.of == id_)
+    return "".join(dict.fromkeys(told))
 
 
 def labelled(payload: Mapping[str, Any], text: str, origin: Origin | None = None) -> str:
@@ -229,14 +248,17 @@ def said_and_shown(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
     return said, "\n".join(filter(None, (quoted, shown_blocks(content))))
 
 
-def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool) -> str:
+def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool, zone: tzinfo) -> str:
     kind = "milestone" if payload.get("milestone_title") else kind or str(payload.get("kind"))
     at = str(payload.get("said_at") or payload.get("created_at") or "")
+    with suppress(ValueError):
+        at = local(datetime.fromisoformat(at), zone).replace(tzinfo=None).isoformat()
     date = at.partition("+")[0].removesuffix("Z").replace("T", " ") if times else at[:10]
     who = speaker_of(payload)
     if kind == FACT.name:
-        days = [who] if who else []
-        days += [f"{name} {str(payload[field])[:10]}" for name, field in _TIMES.items() if payload.get(field)]
+        text = str(payload.get("quote") or payload.get("text") or "")
+        times_told = {name: str(payload[field]) for name, field in _TIMES.items() if payload.get(field)}
+        days = [*([who] if who else []), *(f"{name} {told_day(day, text, at)}" for name, day in times_told.items())]
         return ", ".join((f"past {date}" if payload.get("current") is False else f"fact {date}", *days))
     named = str(payload.get("id") or "")[:SUMMARY_ID]
     if kind == SUMMARY.name and named.isalnum():
@@ -244,31 +266,44 @@ def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool)
         kind = f"{kind} {named}"
     role = who or str(payload.get("role") or "")
     # where the label says who speaks, that is enough
-    return f"{kind} {date}" + (f", {role}" if role and f"({role}) " != LABELS[origin] else "")
+    told = who or _spoken_by("" if f"({role}) " == LABELS[origin] else role, str(payload.get("speaker") or ""))
+    return f"{kind} {date}" + (f", {told}" if told else "")
+
+
+def _spoken_by(role: str, speaker: str) -> str:
+    """Return who says a message: the role, and the name where there is one, without brackets and commas."""
+    name = flat(speaker, _MAX_NAME).translate(dict.fromkeys(map(ord, "()[],"))).strip()
+    return role if role == speaker else f"{role} {name}".strip()
 
 
 _WORD = re.compile(r"\w+")
 
 
 class FoundMemory:
-    """Retrieved memory, rendered once, however often it is chosen; `times` shows the time of day with the date."""
+    """Retrieved memory, rendered once, however often it is chosen; `times` shows the time of day, `zone` dates it."""
 
-    def __init__(self, item: MemoryResultItem, *, times: bool = False) -> None:
+    def __init__(self, item: MemoryResultItem, *, times: bool = False, zone: tzinfo = UTC) -> None:
         self.item = item
         self.part = part_of(item)
         """Part of the briefing in which it stands."""
-        self._times = times
+        self._times, self._zone = times, zone
         # of a long text, the part that matched
         own = next((part.content for part in item.fragments if part.id == item.id), None)
         said, shown = said_and_shown(item.payload, str(item.payload.get("text", "")) if own is None else own)
         self.text, self._quoted = said or shown, not said and bool(shown)
         """Text to show."""
+        if item.source == MESSAGE.name and not self._quoted:
+            role, speaker = (str(item.payload.get(name) or "") for name in ("role", "speaker"))
+            self.text = _told_by(self.text, role, speaker, item.fragments)
         self.key = normalise(self.text)
-        """Normalised text."""
+        """Normalised text; empty for a message without content of its own."""
         self.about = normalise(str(item.payload.get("about") or ""))
         """Normalised name of its subject; empty where none is named, as of a message."""
         self._beside = [("", *_told("quoted", shown))] if said and shown else []
-        self._beside += [(part.id, *_as_said(part)) for part in item.fragments if part.id != item.id]
+        for part in item.fragments:
+            if part.id != item.id and (content := _told_by(part.content, part.role, part.speaker, item.fragments)):
+                key, line = _as_said(part.model_copy(update={"content": content}))
+                self._beside.append((part.id, key, line + changed_since(item.doubts, part.id)))
         self._lines: dict[tuple[int, int], str] = {}
         self.messages = 0
         """Messages that it replaces, which its line tells."""
@@ -309,6 +344,7 @@ class FoundMemory:
                 kind=item.source,
                 doubts=item.doubts,
                 times=self._times,
+                zone=self._zone,
                 quoted=self._quoted,
                 messages=self.messages,
             )
@@ -321,10 +357,37 @@ class FoundMemory:
         return {key: line for id_, key, line in self._beside if id_ not in ids and key and key not in known}
 
 
+def _told_by(said: str, role: str, speaker: str, beside: Sequence[Fragment]) -> str:
+    """Return a message without the pleasantries around it; empty for mere pleasantries, and for a few words with which
+    an assistant takes note of a statement. `beside` are the texts of the exchange, of which the message is one.
+    """
+    if not role or len(said) > MAX_LINE_CHARS:
+        return said
+    of_user = [one.content for one in beside if one.role == "user"] if role == "assistant" else []
+    asked = any(is_question(one) or is_request(one) for one in of_user)
+    if of_user and not (asked or speaker or any(map(str.isdigit, said))) and length(said) < _FEW_WORDS:
+        return ""
+    names = tuple(name[:_SHORT_NAME].casefold() for one in beside for name in one.speaker.split())
+
+    def tells(sentence: str) -> bool:
+        words = sentence.split()
+        return len(words) > _MANY_WORDS or not is_pleasantry(
+            " ".join(word for word in words if not (names and word.casefold().startswith(names)))
+        )
+
+    told = sentences(said)
+    first = next(filter(tells, told), "")
+    last = next(filter(tells, reversed(told)), "")
+    if not first:
+        # "Yes." may be an answer
+        return said if asked else ""
+    return said[max(said.find(first), 0) : said.rfind(last) + len(last)]
+
+
 def _as_said(part: Fragment) -> tuple[str, str]:
     """Return the neighbouring text of a memory, without quotations."""
     said, shown = said_and_shown({"role": part.role}, part.content)
-    return _told(part.role if said or not shown else "quoted", said or shown)
+    return _told(_spoken_by(part.role, part.speaker) if said or not shown else "quoted", said or shown)
 
 
 def _told(role: str, text: str) -> tuple[str, str]:

@@ -24,14 +24,14 @@ from react_mem.memory.context.dialogue import (
     squeezed,
     visible,
 )
-from react_mem.memory.language.statements import asks_about_the_past, asks_whole
+from react_mem.memory.language.statements import asks_about_the_past
 from react_mem.memory.llm.budget import MESSAGE_TOKENS, Section, Window, count_tokens, message_tokens, sure
 from react_mem.memory.merging.authors import is_users
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.retrieval.outline import ASKS_STANDING, ASKS_WHOLE
+from react_mem.memory.retrieval.results import ASKS_STANDING
 from react_mem.prompts import load_prompt
 
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
@@ -272,7 +272,6 @@ class Frame:
                 ],
                 "history": asks_about_the_past(question),
                 ASKS_STANDING: True,
-                **({ASKS_WHOLE: True} if asks_whole(question) else {}),
                 # the thread has its own last turns
                 "turns": 0,
             },

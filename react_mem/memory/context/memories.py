@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, tzinfo
 from typing import Any
 
 from react_mem.memory.context.found_memory import (
@@ -21,8 +22,8 @@ from react_mem.memory.language.statements import cue
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.budget import LineTokens, count_lines
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import SUMMARY
-from react_mem.memory.model.records import SummaryLevel
+from react_mem.memory.model.kinds import MESSAGE, SUMMARY
+from react_mem.memory.model.records import SummaryLevel, local, now
 
 # One piece of evidence in one place: of a message, its facts, its summaries and its episodes, what tells most.
 
@@ -97,7 +98,9 @@ class _ShownEvidence:
         if memory.part is not BriefingPart.SAID:
             return []
         found = self._of([memory.item.id, *memory.item.source_ids])
-        return [other for other in found if other.part is BriefingPart.FACTS]
+        facts = [other for other in found if other.part is BriefingPart.FACTS]
+        # a message of which a part has changed is not told by the facts that stay
+        return [] if memory.item.doubts and all(one.item.payload.get("current", True) for one in facts) else facts
 
     def _of_summary(self, summary: FoundMemory) -> list[FoundMemory]:
         payload = summary.item.payload
@@ -195,10 +198,15 @@ def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> Pro
     return profile + render_found(found, max_tokens - count_lines(profile.briefing))
 
 
-def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> PromptBlock[MemoryResultItem]:
+def render_profile(
+    results: Sequence[MemoryResultItem], max_tokens: int, zone: tzinfo = UTC
+) -> PromptBlock[MemoryResultItem]:
     """Render the profile in `results`, a field a line; the block's item is the profile, its `dropped` counts fields."""
     items = [item for item in results if item.scope is MemoryScope.PROFILE and item.payload.get("fields")]
     lines = [line for item in items for line in profile_lines(item.payload)]
+    if zone is not UTC:
+        # where the user is, today; it changes once a day, and stands behind what never does
+        lines.insert(0, f"- [today] {local(now(), zone):%Y-%m-%d, %A}, {zone}")
     kept: list[BriefingEntry] = []
     max_tokens -= HEADING_TOKENS[BriefingPart.PROFILE]
     for line in lines:
@@ -233,8 +241,25 @@ def render_found(
     kept = sorted(shown.lines)
     for place in kept:
         shown.link(place)
-    entries = [BriefingEntry(ranked[place].part, shown.lines[place]) for place in reversed(kept)]
+    entries = [BriefingEntry(ranked[place].part, shown.lines[place]) for place in _in_order(ranked, kept)]
     return PromptBlock.of(entries, [ranked[place].item for place in kept], dropped)
+
+
+def _in_order(ranked: Sequence[FoundMemory], kept: Sequence[int]) -> list[int]:
+    """Return the shown ranks in the order of their lines: the most relevant last, the messages of one conversation
+    together in their order, where the most relevant of them stands.
+    """
+    first: dict[str, int] = {}
+
+    def place_of(rank: int) -> tuple[int, int, str]:
+        payload = ranked[rank].item.payload
+        if ranked[rank].item.source != MESSAGE.name or not payload.get("session_id"):
+            return -rank, 0, ""
+        best = first.setdefault(str(payload["session_id"]), rank)
+        return -best, int(payload.get("turn") or 0), str(payload.get("created_at"))
+
+    places = {rank: place_of(rank) for rank in kept}
+    return sorted(kept, key=places.__getitem__)
 
 
 class _Shown:

@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
@@ -14,13 +14,14 @@ import numpy as np
 from langgraph.store.base import Item, SearchItem
 
 from react_mem.memory.index import entries
-from react_mem.memory.index.entries import mark, meets, passage_of, says_i, term_number
+from react_mem.memory.index.entries import mark, meets, passage_of, term_number
 from react_mem.memory.index.ranked_hits import Hit, RankedHits
 from react_mem.memory.index.texts import Floats, Rows
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS, fold
-from react_mem.memory.language.statements import cue_words
+from react_mem.memory.language.statements import cue_words, role_asked
 from react_mem.memory.language.terms import index_terms, index_words
 from react_mem.memory.language.times import Period, asks_when, named_periods
+from react_mem.memory.language.times.vocabulary import shift
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.model.kinds import FACT
@@ -57,6 +58,7 @@ class Question:
     asks_when: bool
     names: tuple[str, ...] = ()
     missing: Mapping[Arm, str] = field(default_factory=dict, compare=False)
+    zone: tzinfo = UTC
 
     def naming(self) -> Question:
         """Return the question with the names among its words: for facts, which name people, unlike messages."""
@@ -74,7 +76,8 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
     # "Who is Ann?" asks for nothing but her
     names = {term for name in named for term in index_terms(name)} if index_terms(text) else set()
     marks = {mark("speaker", name) for name in named}
-    speaker = marks.pop() if len(marks) == 1 else mark("role", "user") if not named and says_i(asked) else ""
+    role = "" if named else role_asked(asked)
+    speaker = marks.pop() if len(marks) == 1 else mark("role", role) if role else ""
     distinct = dict.fromkeys(term for term in index_terms(asked) if term not in names)
     weights = {term: _WEAK if term in _WEAK_WORDS else 1.0 for term in distinct}
     # of a long one, the words that say most
@@ -94,6 +97,7 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
         asks_when=when,
         names=tuple(sorted(names)),
         missing=missing,
+        zone=now.tzinfo or UTC,
     )
 
 
@@ -177,10 +181,16 @@ class RecallHit:
 
 @dataclass(frozen=True)
 class Recall:
-    """Recall results, the best first, and the arms that failed, with the reason."""
+    """Recall results, the best first, and the arms that failed, with the reason.
+
+    `idle` is the similarity that small talk reaches on their scale, None where similarities say little; `names` are
+    those in the question.
+    """
 
     found: Sequence[RecallHit] = ()
     missing: Mapping[Arm, str] = field(default_factory=dict)
+    idle: float | None = None
+    names: tuple[str, ...] = ()
 
     def without(self, causes: Mapping[Arm, str]) -> Recall:
         return replace(self, missing={**self.missing, **causes}) if causes else self
@@ -205,7 +215,7 @@ def as_read(value: Mapping[str, Any], at: datetime) -> dict[str, Any]:
 def only(answer: Any, wanted: Callable[[Mapping[str, Any]], bool]) -> Any:
     """Filter a store's answer, items or a recall, by the values."""
     if isinstance(answer, Recall):
-        return Recall([one for one in answer.found if wanted(one.item.value)], answer.missing)
+        return replace(answer, found=[one for one in answer.found if wanted(one.item.value)])
     return [item for item in answer if wanted(item.value)]
 
 
@@ -222,6 +232,8 @@ class CosineScale(Protocol):
     def separates(self) -> bool: ...
     @property
     def rise(self) -> float: ...
+    @property
+    def idle(self) -> float | None: ...
     def cosine(self, similarity: float) -> float: ...
     def similarity(self, cosine: float) -> float: ...
 
@@ -231,6 +243,7 @@ class HitsToShow:
 
     def __init__(self, op: RecallOp, ranking: RankedHits | None = None) -> None:
         self.op = op
+        self._idle: float | None = None
         self.begin(ranking)
 
     def begin(self, ranking: RankedHits | None) -> None:
@@ -251,6 +264,7 @@ class HitsToShow:
         self, items: Mapping[str, Item | None], partners: Mapping[str, Item | None], scale: CosineScale | None
     ) -> None:
         """Take the hits of the last `advance`, as far as their items and partners are there; None is gone."""
+        self._idle = scale.idle if scale is not None and scale.separates else None
         for hit, keys in self.waiting:
             item = items.get(hit.key)
             if item is None or not meets(self.op.conditions, item.value):
@@ -270,6 +284,11 @@ class HitsToShow:
                     partner=next((one for one in others if one["role"] not in (None, role)), None),
                 )
             )
+
+    def recall(self, missing: Mapping[Arm, str]) -> Recall:
+        """Return what was found, with the causes of the arms that this recall asked in vain."""
+        own = {arm: cause for arm, cause in missing.items() if arm in self.op.arms}
+        return Recall(self.found, own, self._idle, self.op.question.names)
 
 
 # The table of the arms' weights, and the parameters of one recall.
@@ -349,9 +368,9 @@ _MICROSECOND = timedelta(microseconds=1)
 DAY = timedelta(days=1) // _MICROSECOND
 
 
-def microseconds(time: datetime) -> int:
+def microseconds(at: datetime) -> int:
     """Return the index's form of a time with a zone."""
-    return (time - _EPOCH) // _MICROSECOND
+    return (at - _EPOCH) // _MICROSECOND
 
 
 class Weights(NamedTuple):
@@ -402,8 +421,8 @@ class Weights(NamedTuple):
             speaker=term_number(question.speaker) if on[Arm.SPEAKER] and question.speaker else 0,
             itself=term_number(entries.SPEAKS_OF_ITSELF) if on[Arm.SPEAKER] else 0,
             when=term_number(entries.TELLS_WHEN) if on[Arm.TIME] and question.asks_when else 0,
-            starts=np.array([_day(period.start) for period in periods], dtype=np.int64),
-            ends=np.array([_day(period.end) + DAY for period in periods], dtype=np.int64),
+            starts=np.array([_day(period.start, question.zone) for period in periods], dtype=np.int64),
+            ends=np.array([_day(shift(period.end, 1), question.zone) for period in periods], dtype=np.int64),
             kernel=kernel,
             reach=middle if on[Arm.WINDOW] else 0,
             seeds=max(SEEDS, op.limit),
@@ -424,5 +443,9 @@ def _marks(conditions: Mapping[str, object], *, wanted: bool) -> tuple[int, ...]
     )
 
 
-def _day(day: date) -> int:
-    return (day.toordinal() - _EPOCH.toordinal()) * DAY
+def _day(day: date, zone: tzinfo) -> int:
+    """Return the beginning of a day in a zone; at the ends of the calendar, in UTC."""
+    try:
+        return microseconds(datetime.combine(day, time(), zone))
+    except OverflowError:
+        return (day.toordinal() - _EPOCH.toordinal()) * DAY

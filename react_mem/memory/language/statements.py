@@ -164,6 +164,16 @@ def speaks_of_self(text: str) -> bool:
     return any(language.first_person.search(folded) for language in languages_of(folded))
 
 
+def speaks_of_own(text: str) -> bool:
+    """Return true for a text about something of its writer's, who is more than the receiver of a favour.
+
+    >>> speaks_of_own("Write a card for my sister"), speaks_of_own("Write me a poem"), speaks_of_own("Wo wohne ich?")
+    (True, False, True)
+    """
+    said = unicodedata.normalize("NFC", text[:_MAX_QUESTION])
+    return any(one["own"].search(one["favour"].sub(" ", said)) for one in _OWN)
+
+
 @or_else(lambda text: [])
 def statements_in(text: str, limit: int | None = None, *, told: bool = False) -> list[str]:
     """Return the user's statements, word for word and in order, without questions, requests, pleasantries and code.
@@ -275,7 +285,7 @@ def phrases(name: str) -> str:
 
     Each phrase is a pattern itself; without any, nothing is found.
     """
-    found = [either(one.cues[name], unspaced=one.unspaced) for one in LANGUAGES if one.cues.get(name)]
+    found = [either(one.cues[name], unspaced=one.unspaced) for one in EVERY if one.cues.get(name)]
     return f"(?:{'|'.join(found) or '(?!)'})"
 
 
@@ -299,31 +309,30 @@ def listed(topic: Literal["web", "fields"], name: str) -> list[str]:
     return [entry for one in found for entry in ([one] if isinstance(one, str) else one)]
 
 
-# Cues of a whole message: a question about a whole conversation, a question about the past.
+# Cues of a whole message: whose messages a question is for, a question about the past.
 
-_MOST_CHARS = 600  # a longer text brings its own context
 _MAX_QUESTION = 2_000
 
-_WHOLE = patterns_under("whole")
+_OWN = patterns_under("of_own")
+_ANSWERED = patterns_under("answered")
+_FIRST_PERSON = cue("speaks_of_itself")
 _LENGTH, _OF_A_THING, _PAST = cue("no_past"), cue("past_of_a_thing"), cue("past")
 
 
-def asks_whole(text: str) -> bool:
-    """Return true for a question about everything the user said, and not about one thing.
+def role_asked(question: str) -> Literal["user", "assistant", ""]:
+    """Return the role whose messages a question is for; empty for both, as in a summary, or none.
 
-    It says so by itself, or asks for an order, a count, a list or a summary of the user's own.
-
-    >>> asks_whole("In what order did I mention my jobs?"), asks_whole("In what order should I install these?")
-    (True, False)
+    >>> role_asked("Which hotel did you suggest for me?"), role_asked("Which hotel did I tell you about?")
+    ('assistant', 'user')
+    >>> role_asked("你给我推荐了哪些书？"), role_asked("Summarise our talks"), role_asked("Who painted it?")
+    ('assistant', '', '')
     """
-    if len(text) > _MOST_CHARS:
-        return False
-    said = " ".join(_plain_own_words(text).split())
-    return any(
-        one["itself"].search(said) or (one["asked"].search(said) and one["own"].search(one["favour"].sub(" ", said)))
-        for one in _WHOLE
-        if not one["other"].search(said)
-    )
+    asked = unicodedata.normalize("NFC", question[:_MAX_QUESTION])
+    for one in _ANSWERED:
+        if one["said"].search(asked):
+            return "assistant"
+    is_for_both = any(one["both"].search(asked) for one in _ANSWERED)
+    return "user" if not is_for_both and _FIRST_PERSON.search(asked.casefold()) else ""
 
 
 def asks_about_the_past(question: str) -> bool:
@@ -334,7 +343,3 @@ def asks_about_the_past(question: str) -> bool:
     """
     asked = _LENGTH.sub(" ", normalise(question[:_MAX_QUESTION]))
     return bool(_PAST.search(asked) or _OF_A_THING.search(asked))
-
-
-def _plain_own_words(text: str) -> str:
-    return unicodedata.normalize("NFC", own_words_in(text)).replace("’", "'")

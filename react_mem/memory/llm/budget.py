@@ -26,7 +26,6 @@ class Section(StrEnum):
     QUESTION = "question"
     WEB_PAGES = "web_pages"
     MEMORIES = "memories"
-    OUTLINE = "outline"
     SUMMARIES = "summaries"
     CONVERSATION = "conversation"
     WORKING_MEMORY = "working_memory"
@@ -39,11 +38,6 @@ SHARES: dict[Section, int] = {
     Section.CONVERSATION: 35,
 }
 """Per cent of the room guaranteed to each section, in the order of priority for the unused rest."""
-
-
-_OUTLINE = 70  # per cent of the memory budget for an outline of everything said, where the question is about that
-_WITH_OUTLINE = 87
-"""Per cent of their room for memories and an outline together: memories alone seldom fill it, short lines do."""
 
 
 @dataclass(frozen=True)
@@ -87,19 +81,6 @@ def allocate(room: int, wanted: Mapping[Section, int]) -> dict[Section, int]:
 def sure(room: int, section: Section) -> int:
     """Return the guaranteed tokens of a section, one of `SHARES`."""
     return max(room, 0) * SHARES[section] // 100
-
-
-def outline_room(room: int, most: int) -> int:
-    """Return the room of an outline, out of the room it shares with single memories.
-
-    `most` is the limit of memories with everything else in their section, such as the profile, which comes first.
-    """
-    return min(most * _OUTLINE, room * _WITH_OUTLINE) // 100
-
-
-def beside_outline(room: int, outline: int) -> int:
-    """Return the room of single memories; `outline` is the size of the outline, 0 for none."""
-    return max(room * _WITH_OUTLINE // 100 - outline, 0) if outline else room
 
 
 # Token estimate without a tokenizer and without a network; it errs on the high side.

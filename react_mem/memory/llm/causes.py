@@ -21,46 +21,18 @@ import psycopg
 from pydantic import ValidationError
 
 from react_mem.errors import InvalidArgument, ReactMemError, WrongType
-from react_mem.memory.language import FILES
+from react_mem.memory.language.secrets import masked, secrets_in
 
 # Secrets in a text: what looks like a key, a token or a password. Logs leave them out, and an audit counts them.
 
 HIDDEN = "[hidden]"
 _MIN_SECRET = 6  # local servers take "none" for a key, and that is a word
-# the signs in it are named, not those outside of it: without regard to case "s" is among these
-_VALUE = r"(?!\[hidden\])[!#-&(-+\--:<-|~]{4,}"
 
 _NAMED = (
     r"(?:[\w-]{0,40}?(?:api[-_ ]?key|passw(?:or)?d|passphrase|token|secret"
     r"|(?:secret|private|signing)[-_ ]?(?:access[-_ ]?)?key)|pwd|authorization)"
 )
 """The name of a setting or a field that holds a secret, in any spelling of identifiers."""
-
-
-_LANGUAGES = [
-    (
-        bool(data.get("unspaced")),
-        [name.replace("_", " ") for name in str(data.get("secret_names") or "").split()],
-        str(data.get("secret_links") or "").split(),
-    )
-    for data in FILES.values()
-]
-_NAMES = sorted({name for _, names, _ in _LANGUAGES for name in names})
-
-
-def _told() -> tuple[str, str]:
-    """Return patterns of a password in a language with a file: its name, and a value behind it."""
-    names = "|".join(map(re.escape, _NAMES))
-    spaced = "|".join(link for dense, _, links in _LANGUAGES for link in links if not dense)
-    dense = "|".join(link for dense, _, links in _LANGUAGES for link in links if dense)
-    of_whom = r"(?:\s+[^\W\d_]{1,30}){0,4}?"
-    quote = "[\"'„“”「『«]?"
-    behind = rf"(?:\s*[:：=]|\s+(?:{spaced})\s|\s*(?:{dense}))\s*{quote}"
-    return (
-        # with other words around it a word is no password, and what has a digit may be
-        rf"(?i)((?:{names}){of_whom}{behind})(?=[!-~]{{0,200}}\d){_VALUE}",
-        rf"(?i)((?:{names})\s*[:：=]\s*{quote}){_VALUE}",
-    )
 
 
 _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -83,7 +55,6 @@ _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{24,}\b", HIDDEN),
     )
 )
-_TOLD = tuple((re.compile(pattern), rf"\1{HIDDEN}") for pattern in _told())
 _NAME = re.compile(_NAMED, re.IGNORECASE)
 
 
@@ -97,15 +68,9 @@ def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
     """
     for value in secrets_of_the_environment() + [one for one in secrets if len(one) >= _MIN_SECRET]:
         text = text.replace(value, HIDDEN)
-    for pattern, replacement in _patterns_for(text):
+    for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
-    return text
-
-
-def _patterns_for(text: str) -> Sequence[tuple[re.Pattern[str], str]]:
-    """Return the patterns that may match: few texts name a password, and looking for a name first is faster."""
-    lowered = text.casefold()
-    return (*_SECRETS, *_TOLD) if any(name in lowered for name in _NAMES) else _SECRETS
+    return masked(text, mark=HIDDEN)
 
 
 def secrets_of_the_environment() -> list[str]:
@@ -136,8 +101,8 @@ def secret_finder() -> Callable[[str, str], bool]:
         if _ID.fullmatch(text):
             return False
         text = unicodedata.normalize("NFKC", text)
-        hidden = (pattern.sub(replacement, text) for pattern, replacement in _patterns_for(text))
-        return any(one in text for one in known) or any(one != text for one in hidden)
+        hidden = (pattern.sub(replacement, text) for pattern, replacement in _SECRETS)
+        return any(one in text for one in known) or any(one != text for one in hidden) or bool(secrets_in(text))
 
     return finds
 

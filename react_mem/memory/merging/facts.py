@@ -20,7 +20,7 @@ from react_mem.memory.language.hallucination import Told, names, unknown_numbers
 from react_mem.memory.merging.concept_store import concept_changes
 from react_mem.memory.merging.reconcile import doubted, reconcile, wanted
 from react_mem.memory.merging.skill_life import stale_knowledge
-from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import Change, Operation, put
@@ -114,61 +114,6 @@ async def write_facts(
         return changed, await fact_changes(store, user_id, changed)
 
     return await transact(store, user_id, step)
-
-
-# Doubts about recalled facts, and the feedback on memories.
-
-
-async def with_doubts(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
-    """Return results with the doubts of each fact; the store is asked only if there are any."""
-    facts = {item.id: item.payload for item in results if item.source == FACT.name}
-    if not any(_of(value) for value in facts.values()):
-        return list(results)
-    others = await others_of(store, user_id, facts)
-
-    def doubted(item: MemoryResultItem) -> MemoryResultItem:
-        told = doubts_of(item.payload, others)
-        forgotten = [id_ for id_ in _of(item.payload) if id_ not in others]
-        payload = {**item.payload, "doubts": [*(doubt.id for doubt in told), *forgotten]}
-        return item.model_copy(update={"doubts": told, "payload": payload})
-
-    return [doubted(item) if item.id in facts else item for item in results]
-
-
-async def others_of(
-    store: BaseStore, user_id: str, facts: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Mapping[str, Any]]:
-    """Return the facts that some facts, given as JSON by id, are in doubt about, and those facts."""
-    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    missing = dict.fromkeys(id_ for value in facts.values() for id_ in _of(value) if id_ not in facts)
-    found = cast("list[Item | None]", await store.abatch([GetOp(namespace, id_) for id_ in missing]) if missing else [])
-    return {**facts, **{item.key: item.value for item in found if item is not None}}
-
-
-def doubts_of(value: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> tuple[MemoryDoubt, ...]:
-    """Return the current doubts of a fact, given as JSON like the others; forgotten facts raise none.
-
-    A fact that it needs counts while ended, any other one while believed: either may have changed since, as when a
-    branch of the conversation is left.
-    """
-    needs = set(value.get("needs") or ())
-    told = [
-        (id_, others[id_])
-        for id_ in _of(value)
-        if id_ in others and bool(others[id_].get("current", True)) is (id_ not in needs)
-    ]
-    return tuple(MemoryDoubt(id=id_, text=str(other["text"]), since=_since(value, other)) for id_, other in told)
-
-
-def _of(value: Mapping[str, Any]) -> Iterable[str]:
-    return value.get("doubts") or () if value.get("current", True) else ()
-
-
-def _since(value: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    over = other.get("valid_to") or other.get("retired_at")
-    # two that may contradict each other do so since the second was said
-    at = over if over and not other.get("current", True) else max(str(one.get("said_at", "")) for one in (value, other))
-    return str(at)[:10]
 
 
 # Feedback on a turn, as it moves the memories that were used in it: bounded, the same in whatever order it comes.

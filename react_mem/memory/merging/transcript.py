@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import NAMESPACE_OID, uuid5
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
+from react_mem.memory.language.secrets import kept_of, secrets_in, values_of
 from react_mem.memory.language.standing import kind_of_standing
 from react_mem.memory.merging.authors import Owner, is_users
 from react_mem.memory.merging.blocks import (
@@ -29,7 +30,7 @@ from react_mem.memory.merging.blocks import (
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Message, Role, now, origin_of_role, with_origin, with_zone
+from react_mem.memory.model.records import Message, Role, SecretPolicy, now, origin_of_role, with_origin, with_zone
 
 NOTICE = "notice"
 """Mark of an answer by the runtime in place of the model, such as that it stopped: not recalled."""
@@ -76,8 +77,60 @@ def derived_id(message: BaseMessage, before: str | None) -> str:
     return str(uuid5(NAMESPACE_OID, f"{before}:{message.type}:{message.content}"))
 
 
+def withheld(messages: Sequence[M], policy: SecretPolicy) -> list[M]:
+    """Return the messages of whole turns that memory must not have, marked to stay out of it.
+
+    They are what the user says off the record and its answers, the answers to a message with a private part, and where
+    secrets are refused, what holds one.
+    """
+    found: list[M] = []
+    before, unanswerable = "", False
+    for message in messages:
+        text, by_user = text_of(message), is_users(message)
+        if by_user:
+            left = kept_of(text)
+            unanswerable = (unanswerable and before == "human") or left != text
+        out = left is None if by_user else unanswerable and isinstance(message, AIMessage)
+        if policy == "refuse" and not out and isinstance(message, HumanMessage | AIMessage) and secrets_in(text):
+            out, unanswerable = True, unanswerable or by_user
+        before = message.type
+        if out:
+            found.append(message)
+    return cast("list[M]", kept_out(found))
+
+
+def _without_private(message: BaseMessage) -> BaseMessage:
+    content = message.content
+    if isinstance(content, str):
+        left: Any = kept_of(content)
+    else:
+        left = [
+            {**block, "text": kept_of(str(block["text"])) or ""}
+            if isinstance(block, dict) and block.get("text")
+            else block
+            for block in ({"type": "text", "text": one} if isinstance(one, str) else one for one in content)
+        ]
+    return message if left == content else message.model_copy(update={"content": left or ""})
+
+
+_REPEATED_IN = 20
+"""Latest messages of which the secrets are known again where they are repeated without a name."""
+
+
+def secrets_told(messages: Sequence[BaseMessage]) -> list[str]:
+    """Return the secrets that the latest of some messages tell."""
+    return values_of(text_of(message) for message in messages[-_REPEATED_IN:])
+
+
 def to_records(
-    messages: Sequence[BaseMessage], *, first: int, session_id: str, agent_id: str, owner: Owner | None = None
+    messages: Sequence[BaseMessage],
+    *,
+    first: int,
+    session_id: str,
+    agent_id: str,
+    owner: Owner | None = None,
+    policy: SecretPolicy = "mask",
+    known: Sequence[str] = (),
 ) -> list[Message]:
     """Return records of a conversation's messages, from an index on: user messages, and answers that tell something.
 
@@ -85,8 +138,11 @@ def to_records(
 
     Tool results belong to the steps of the turn and are left out; tool calls and thinking are kept with the answer
     that they led to. A message with media alone has an empty text and its whole content (see `referring`). Messages
-    have ids; `additional_kwargs["said_at"]` (ISO 8601) dates an older one, see `misdated`.
+    have ids; `additional_kwargs["said_at"]` (ISO 8601) dates an older one, see `misdated`. What is off the record is
+    left out; secrets, and the `known` ones, are kept or masked as the policy says.
     """
+    known = known or ([] if policy == "keep" else secrets_told(messages))
+    out = {message.id for message in withheld(messages, policy)}
     at = now()
     records: list[Message] = []
     heard: set[Origin] = set()
@@ -100,6 +156,7 @@ def to_records(
         if isinstance(message, AIMessage):
             heard.update(origin_of_result(call["name"]) for call in calls_of(message))
             behind.append(message)
+        message = _without_private(message) if is_users(message) else message
         if not (role := _role(message)):
             continue
         speaker, origin = message.name or "", origin_of_role(role)
@@ -107,7 +164,7 @@ def to_records(
             speaker, message = owner.spoken(message)
             origin = Origin.SPEAKER if speaker else origin
         text = _words_of(message)
-        if not (text or has_media(message)):
+        if message.id in out or not (text or has_media(message)):
             continue
         record = Message(
             id=message_record_id(session_id, message),
@@ -125,6 +182,8 @@ def to_records(
             standing=kind_of_standing(text) if origin is Origin.USER else "",
         )
         behind = []
+        # a tool that was given a refused secret is no part of what is said
+        record = record.discreet("keep" if policy == "keep" else "mask", known)
         records.append(vouched(record, heard))
     return records
 

@@ -124,20 +124,30 @@ class Fragment(BaseModel):
     Args:
         id: The record of the text.
         role: The speaker's role; empty for texts nobody said, such as a summary.
+        speaker: The speaker's name; empty for none.
         content: The text: of a long one, the matching passage.
     """
 
     id: str
     role: str = ""
+    speaker: str = ""
     content: str
 
 
 class MemoryDoubt(BaseModel):
-    """Doubt about a memory."""
+    """Doubt about a memory, or a change since a message or a summary."""
 
     id: str = Field(description="The memory that speaks against it.")
-    text: str
+    text: str = Field(description="What that says; of a change, what holds now: empty where it is over.")
     since: str = Field(description="The day.")
+    of: str = Field("", description="Of a change, the message or summary that states what has changed.")
+    part: str = Field("", description="Of a change, the words that no longer hold; empty for all of a message.")
+
+    @property
+    def change(self) -> str:
+        """The change in words."""
+        part, now = (f"{mark}{text}" if text else "" for mark, text in ((": ", self.part), ("; now: ", self.text)))
+        return f"no longer so since {self.since}{part}{now}"
 
 
 class MemoryResultItem(BaseModel):
@@ -153,7 +163,7 @@ class MemoryResultItem(BaseModel):
             a question reach, whatever the embedder. None where it was not compared.
         arms: The contribution of each arm to the score.
         fragments: Its texts, in order: a message brings the answer, or the question, that belongs to it.
-        doubts: Contradictions of a fact that is in doubt.
+        doubts: Contradictions of a fact that is in doubt; of a message, summary or chain what has changed since.
         linked: Records linked with a fact, where `recall.links` asks for them: its episode, a step of a task.
     """
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_va
 from react_mem.memory.model.external import AUTHORS, ModelChoice, WebSettings, given_of, in_topics
 from react_mem.memory.model.interface import check_reranker
 from react_mem.memory.model.profile_schema import ProfileSchema
-from react_mem.memory.model.records import now
+from react_mem.memory.model.records import SecretPolicy, now
 
 # Settings of retention, and legal holds.
 
@@ -345,6 +345,10 @@ class MemoryPolicy(BaseModel, extra="forbid", frozen=True):
     )
     quotas: QuotaSettings = Field(QuotaSettings(), description="How much of the agent a user may take up in a day.")
     web: WebSettings = Field(WebSettings(), description="Whether and how the web is searched.")
+    secrets: SecretPolicy = Field(
+        "mask",
+        description="What is done with passwords, keys and the like: `refuse` keeps nothing of a message with one.",
+    )
 
     def showing(self, limit: int) -> Self:
         """Return a policy with a number of results of each kind: people may ask for more than fits a prompt.

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Mapping
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, BeforeValidator, Field
 
@@ -145,3 +148,39 @@ class Profile(Record):
             for name, entry in value.get("fields", {}).items()
         }
         return super().as_imported({**value, "fields": fields})
+
+
+# The time zone of a user, by which days are told when facts are drawn, questions are read and memories are shown.
+
+_ZONE_NAMES = frozenset({"timezone", "tz", "utcoffset", "gmtoffset"})
+"""Names of the profile's field for the user's time zone, without separators."""
+_ZONE = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+){0,2}", re.ASCII)
+_OFFSET = re.compile(r"(?:UTC|GMT)? ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.ASCII | re.IGNORECASE)
+
+
+def zone_of(profile: Profile | None) -> tzinfo:
+    """Return the zone in a profile: an IANA name or offset, in other fields an IANA name of area and place; or UTC."""
+    return zone_in({} if profile is None else profile.to_value())
+
+
+def zone_in(profile: Mapping[str, Any]) -> tzinfo:
+    """Return the zone in a profile, given as JSON; see `zone_of`."""
+    values = {name: str(entry.get("value") or "") for name, entry in (profile.get("fields") or {}).items()}
+    named = [value for name, value in values.items() if re.sub(r"[\W_]", "", name.casefold()) in _ZONE_NAMES]
+    others = [value for value in values.values() if "/" in value]
+    return next((zone for value in (*named, *others) if (zone := _zone(value))), UTC)
+
+
+def _zone(value: str) -> tzinfo | None:
+    said = value[:100].strip().replace("\N{MINUS SIGN}", "-")
+    for part in [said, *re.split(r"[\s(),;]+", said)]:
+        if offset := _OFFSET.fullmatch(part):
+            minutes = 60 * int(offset[2]) + int(offset[3] or 0)
+            if minutes < 24 * 60:
+                return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
+        elif _ZONE.fullmatch(part):
+            for spelt in (part, part.title(), part.upper()):
+                # a folder of zones is not a zone, and not every system says so in the same way
+                with suppress(ValueError, OSError, LookupError):
+                    return ZoneInfo(spelt)
+    return None

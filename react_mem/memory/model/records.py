@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from react_mem.memory.language.folding import normalise
+from react_mem.memory.language.secrets import kept_of, masked, masked_in, secrets_in
 from react_mem.memory.model.origins import Origin, lowest
 
 _ID_SPACE = uuid.UUID("6f1f3c0a-5d0e-5a57-9f0c-6d1b6f9f7b11")
@@ -42,6 +43,14 @@ def now() -> datetime:
 def with_zone(at: datetime) -> datetime:
     """Return a time with a zone, UTC where it has none."""
     return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def local(at: datetime, zone: tzinfo) -> datetime:
+    """Return a time, in UTC where it has no zone, as the clocks of a zone show it."""
+    try:
+        return with_zone(at).astimezone(zone)
+    except OverflowError:  # the first or the last day of the calendar
+        return with_zone(at)
 
 
 MAX_SPEAKER_CHARS = 100  # characters of a speaker's name: each message has it, and each question is compared with it
@@ -85,6 +94,13 @@ class Level(StrEnum):
     TASK = "task"
     MILESTONE = "milestone"
     CONVERSATION = "conversation"
+
+
+# Discretion: secrets are kept out of records unless a policy keeps them.
+
+SecretPolicy = Literal["mask", "keep", "refuse"]
+
+_REFUSED = "text: holds a secret ({}), and the policy refuses these (`secrets: refuse`); leave it out"
 
 
 class Votes(BaseModel, extra="forbid", frozen=True):
@@ -140,6 +156,16 @@ class Record(BaseModel, extra="forbid", frozen=True):
             if not value[name]:
                 del value[name]
         return value
+
+    def discreet(self, policy: SecretPolicy = "mask", known: Collection[str] = ()) -> Self:
+        """Return the record with a mark for each secret, and for `known` ones; a ValueError if secrets are refused."""
+        value = self.to_value()
+        after = value if policy == "keep" else masked_in(value, known)
+        if after == value:
+            return self
+        if policy == "refuse":
+            raise ValueError(_REFUSED.format(self.kind))
+        return self.from_value(after)
 
     @classmethod
     def from_value(cls, value: dict[str, Any]) -> Self:
@@ -478,3 +504,18 @@ def with_origin(record: AnyRecord, origins: Iterable[Origin]) -> AnyRecord:
     """Return a record trusted no more than these origins of its sources, nor more than before."""
     origin = lowest([record.origin, *origins])
     return record if origin is record.origin else record.model_copy(update={"origin": origin})
+
+
+def discreet_text(text: str, policy: SecretPolicy = "mask") -> str:
+    """Return a text of the user as it may be kept; a ValueError if it is off the record or holds a refused secret.
+
+    >>> discreet_text("My PIN is 4821."), discreet_text("I like tea.")
+    ('My PIN is [secret: code].', 'I like tea.')
+    """
+    left = kept_of(text)
+    if left is None:
+        raise ValueError("text: is said off the record, so it is not kept")
+    found = secrets_in(left) if policy == "refuse" else []
+    if found:
+        raise ValueError(_REFUSED.format(found[0].kind))
+    return left if policy == "keep" else masked(left)

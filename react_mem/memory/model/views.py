@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
+from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import FACT, about_of, kind_of, origin_of, title_of
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import with_zone
@@ -43,10 +43,14 @@ class MemoryItem(BaseModel):
     session_id: str = Field("", description="The conversation that it came from.")
     agent: str = Field("", description="The agent that wrote it.")
     origin: Origin = Field(description="Who vouches for it.")
-    current: bool = Field(description="Whether it is believed; of what is no belief, such as a message, always true.")
+    current: bool = Field(
+        description="Whether it is believed; of what is no belief, such as a message, true, unless a search finds that "
+        "all it says has changed."
+    )
     since: datetime | None = Field(None, description="Since when it holds, as far as that is known.")
     until: datetime | None = Field(None, description="Until when, where it is over or says so.")
     in_doubt: bool = Field(False, description="Whether something speaks against it.")
+    changed: str = Field("", description="Of a message that was found, what has changed since; empty for nothing.")
     importance: float = Field(0.5, description="From 0 to 1.")
     truncated: bool = Field(False, description="Whether the text goes on: see the memory itself.")
     topics: list[str] = Field(
@@ -92,6 +96,15 @@ class MemoryItem(BaseModel):
             truncated=most is not None and len(text) > most,
             revision=fingerprint(value),
         )
+
+    @classmethod
+    def found(cls, item: MemoryResultItem, at: datetime) -> Self:
+        """Return the view of a search result: a message is not current if all that it says has changed since."""
+        view = cls.of(item.scope, item.id, item.payload, at)
+        changes = [one for one in item.doubts if one.of == item.id]
+        over = next((one.since for one in changes if not one.part), None)
+        state = {"current": False, "until": _time(over)} if over else {"in_doubt": bool(changes) or view.in_doubt}
+        return view.model_copy(update={**state, "changed": "; ".join(one.change for one in changes)})
 
 
 class ScoredMemory(MemoryItem):

@@ -1,1 +1,1 @@
-"""Retrieval for a question: graph links, standing instructions, outline, reranking, and stores without an index."""
+"""Retrieval for a question: graph links, relevance, standing instructions, reranking, and stores without an index."""

@@ -246,7 +246,7 @@ async def recall_stock(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[R
         missing = {Arm.VECTOR: failure} if failure else {}
         if known[op.namespace].cut:
             missing[Arm.LEXICAL] = f"this store has no index of words, and only {MOST} of a namespace's items are read"
-        answers[place] = Recall(found, {arm: cause for arm, cause in missing.items() if arm in op.arms})
+        answers[place] = shown[place].recall(missing)
     return [answers[place] for place in range(len(ops))]
 
 

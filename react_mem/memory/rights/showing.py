@@ -18,8 +18,8 @@ from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.recall import is_over
 from react_mem.memory.language.folding import name_key
 from react_mem.memory.language.line_breaks import quotes
-from react_mem.memory.merging.facts import doubts_of, others_of
 from react_mem.memory.merging.forks import part_of
+from react_mem.memory.merging.outdated import doubts_of, others_of
 from react_mem.memory.model import views
 from react_mem.memory.model.identity import OUTSIDE
 from react_mem.memory.model.interface import MemoryScope

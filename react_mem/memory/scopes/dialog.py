@@ -232,7 +232,7 @@ class DialogMemoryStore(ScopeStore):
         known = {value["id"]: value["turn"] for value in stored}
         first = max(known.values(), default=-1) + 1
         of = {"session_id": session_id, "agent_id": agent_id}
-        records = to_records(messages, first=first, owner=Owner(user_id), **of)
+        records = to_records(messages, first=first, owner=Owner(user_id), policy=self._policy.secrets, **of)
         said = [
             self.made(Message, {**record.to_value(), **vouched[record.id]}) if record.id in vouched else record
             for record in records

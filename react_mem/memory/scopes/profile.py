@@ -14,6 +14,7 @@ from langgraph.store.base import GetOp, Op
 from react_mem.memory.graph.links import origins_of
 from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.language.folding import normalise
+from react_mem.memory.language.secrets import masked_in
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.origins import Origin, lowest
@@ -99,6 +100,11 @@ class ProfileMemoryStore(ScopeStore):
 
         No value is trusted more than its source messages. `told` is the flow of it: see `written_in`.
         """
+        if self._policy.secrets != "keep":
+            values = {
+                name: value.model_copy(update={"value": masked_in({name: value.value})[name]})
+                for name, value in values.items()
+            }
         before = await self.get_profile(user_id)
         known = await origins_of(self.store, user_id, (one for value in values.values() for one in value.source_ids))
         vouched = {

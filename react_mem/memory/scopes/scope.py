@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any, Self, cast
@@ -22,12 +23,14 @@ from react_mem.memory.llm.causes import checked_calls
 from react_mem.memory.merging.authors import speakers_of
 from react_mem.memory.merging.facts import in_favour
 from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.kinds import KINDS, filter_marks, kinds_of
+from react_mem.memory.model.kinds import KINDS, STATE, filter_marks, kinds_of
 from react_mem.memory.model.namespaces import Namespace, scope_namespace
 from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.records import AnyRecord, Record, now, with_zone, written_in
-from react_mem.memory.retrieval.outline import distinct, fragments, relevant
+from react_mem.memory.model.profile_schema import PROFILE_KEY, zone_in
+from react_mem.memory.model.records import AnyRecord, Record, local, now, with_zone, written_in
+from react_mem.memory.retrieval.relevance import relevant
+from react_mem.memory.retrieval.results import distinct, fragments
 from react_mem.memory.retrieval.stock_recall import recall
 from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.store.room import make_room
@@ -105,7 +108,7 @@ class ScopeStore:
 
         def answer(found: Any) -> Any:
             if isinstance(found, Recall):
-                return Recall([one for one in map(recalled, found.found) if one], found.missing)
+                return replace(found, found=[one for one in map(recalled, found.found) if one])
             if isinstance(found, list):
                 kept = [one for one in map(then, found) if one]
                 return sorted(kept, key=made_at, reverse=True)
@@ -131,7 +134,7 @@ class ScopeStore:
         """Return the records that the caller does not have, in order, before the limit is applied."""
         seen = set(query.seen)
         if isinstance(answer, Recall) and query.extra.get("cut", True):
-            answer = replace(answer, found=relevant(answer.found))
+            answer = replace(answer, found=relevant(answer, query.query or ""))
         wanted = max(self._policy.recall.max_memories, self._policy.recall.max_docs, self._policy.recall.max_skills)
         return [one for one in in_order(answer, wanted) if one.key not in seen]
 
@@ -163,12 +166,17 @@ class ScopeStore:
         """Raise `MemoryFull` if the storage quotas of the policy leave no room for the records."""
         await make_room(self.store, user_id, self._policy.quotas, records)
 
+    def _discreet(self, records: Sequence[Record]) -> list[Record]:
+        """Return records with their secrets masked, unless the policy keeps them; an application's state stays."""
+        return [one if STATE.matches(vars(one)) else one.discreet(self._policy.secrets) for one in records]
+
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
         """Write new or changed records, none trusted more than its sources; existing ones keep their first date.
 
         Without a date of their own (`dated`), their date does not make them differ.
         """
 
+        records = await asyncio.to_thread(self._discreet, records)
         await self._room(user_id, records)
 
         async def step() -> tuple[None, list[Change]]:
@@ -269,7 +277,13 @@ async def question_of(store: BaseStore, query: MemoryQuery) -> Question | None:
     """Return the parsed question of a query; None where it asks nothing."""
     if not query.query or not query.query.strip() or not query.scopes:
         return None
-    return read_question(query.query, query.asked_at, await speakers_of(store, query.user_id))
+    question = read_question(query.query, query.asked_at, speakers := await speakers_of(store, query.user_id))
+    if not question.periods:
+        return question
+    # "yesterday" is a day of the user's; few questions name one
+    item = await store.aget(scope_namespace(query.user_id, MemoryScope.PROFILE), PROFILE_KEY, refresh_ttl=False)
+    zone = zone_in(item.value) if item is not None else UTC
+    return question if zone is UTC else read_question(query.query, local(query.asked_at, zone), speakers)
 
 
 def with_spare(wanted: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +19,7 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, Memo
 from react_mem.memory.model.kinds import DOCUMENT, FACT, kinds_of
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Document, Fact, now, with_zone, written_in
+from react_mem.memory.model.records import Document, Fact, discreet_text, now, with_zone, written_in
 from react_mem.memory.retrieval.last_known import as_of as believed_as_of
 from react_mem.memory.scopes.scope import MAX_AS_OF, ScopeStore, with_spare
 
@@ -127,7 +128,8 @@ class SemanticMemoryStore(ScopeStore):
         return await self._add(user_id, facts, session_id=session_id, agent_id=agent_id)
 
     async def _add(self, user_id: str, facts: Sequence[Mapping[str, Any] | str], **written: Any) -> list[Fact]:
-        operations = [_operation(fact) for fact in facts]
+        made = [_operation(fact) for fact in facts]
+        operations = [replace(one, text=discreet_text(one.text, self._policy.secrets)) for one in made]
         await self._room(user_id, [operation.text for operation in operations])
         return await write_facts(self.store, user_id, operations, at=now(), **written)
 

@@ -106,7 +106,10 @@ class StateMemoryStore(ScopeStore):
             open_ = any(step.status not in OVER for step in after)
             records.append(task.model_copy(update={"steps": steps, "open": open_, "worked_at": now()}))
         gone = sorted({step.id for step in before} - {step.id for step in after})
-        return [*(put(user_id, one) for one in records), *(delete(user_id, TASK_STEP, id_) for id_ in gone)]
+        return [
+            *(put(user_id, one) for one in self._discreet(records)),
+            *(delete(user_id, TASK_STEP, id_) for id_ in gone),
+        ]
 
     async def _noted(self, user_id: str, record: TaskStep) -> TaskStep:
         await self._room(user_id, [record])

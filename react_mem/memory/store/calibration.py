@@ -36,7 +36,8 @@ Pairs = Mapping[str, Sequence[tuple[str, str]]]
 
 _PAIRS_FILE = Path(__file__).with_name("calibration_pairs.json")
 """Facts, casual remarks and paragraphs of longer answers; many answers share no word with their question. Within a
-language no text answers another question: all other combinations are the unrelated pairs.
+language no text answers another question: all other combinations are the unrelated pairs. Beside them, under `idle`,
+messages of each language that no text answers: greetings, thanks, chat and tasks.
 """
 
 _QUESTIONS_AT_ONCE = 8
@@ -66,6 +67,7 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
         points: The scale: (cosine, similarity), both increasing from (-1, 0) to (1, 1), linear in between.
         separation: For each language of the reference pairs, the share of answers nearer than an unrelated text:
             1.0 is always, 0.5 is chance. A low share means that the vectors say little in that language.
+        idle: Similarity of the nearest text to every second message that needs none; None if not measured.
 
     >>> scale = Calibration(points=((-1, 0), (0.8, 0.5), (0.9, 0.7), (1, 1)), separation={"en": 0.9})
     >>> round(scale.similarity(0.85), 6)
@@ -76,6 +78,7 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
 
     points: tuple[tuple[Cosine, Similarity], ...]
     separation: Mapping[str, Similarity]
+    idle: Similarity | None = None
 
     @model_validator(mode="after")
     def _rises(self) -> Self:
@@ -123,20 +126,20 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
 
 
 async def calibrate(embeddings: Embeddings) -> Calibration:
-    """Measure the scale of an embedding model with the reference pairs, some eighty short texts.
+    """Measure the scale of an embedding model with the reference pairs and messages, some hundred short texts.
 
     The model's errors are passed on, and bad or missing vectors raise ValueError. Store the result with the
     vectors.
     """
-    by_language: Pairs = await asyncio.to_thread(_reference_pairs)
+    by_language, idle = await asyncio.to_thread(_reference)
     pairs = [pair for of_language in by_language.values() for pair in of_language]
     texts = await embeddings.aembed_documents([text for _, text in pairs])
-    questions: list[list[float]] = []
-    for start in range(0, len(pairs), _QUESTIONS_AT_ONCE):
-        batch = pairs[start : start + _QUESTIONS_AT_ONCE]
-        questions += await asyncio.gather(*(embeddings.aembed_query(question) for question, _ in batch))
+    asked = [question for question, _ in pairs] + [message for said in idle.values() for message in said]
+    vectors: list[list[float]] = []
+    for start in range(0, len(asked), _QUESTIONS_AT_ONCE):
+        vectors += await asyncio.gather(*map(embeddings.aembed_query, asked[start : start + _QUESTIONS_AT_ONCE]))
     # Half a million multiplications with the widest vectors.
-    return await asyncio.to_thread(_measure, by_language, questions, texts)
+    return await asyncio.to_thread(_measure, by_language, vectors[: len(pairs)], texts, idle, vectors[len(pairs) :])
 
 
 def reference_questions() -> list[str]:
@@ -146,18 +149,23 @@ def reference_questions() -> list[str]:
 
 def reference_texts() -> list[tuple[str, str]]:
     """Return the reference pairs (question, answer) of all languages. Blocking: it reads a file."""
-    return [pair for pairs in _reference_pairs().values() for pair in pairs]
+    return [pair for pairs in _reference()[0].values() for pair in pairs]
 
 
-def _reference_pairs() -> Pairs:
-    pairs: Pairs = json.loads(_PAIRS_FILE.read_text(encoding="utf-8"))
-    return pairs
+def _reference() -> tuple[Pairs, Mapping[str, Sequence[str]]]:
+    """Return the reference pairs, and the messages that need no text, by language."""
+    read = json.loads(_PAIRS_FILE.read_text(encoding="utf-8"))
+    idle = read.pop("idle")
+    return read, idle
 
 
-def _measure(by_language: Pairs, questions: Vectors, texts: Vectors) -> Calibration:
+def _measure(
+    by_language: Pairs, questions: Vectors, texts: Vectors, idle: Mapping[str, Sequence[str]], idle_vectors: Vectors
+) -> Calibration:
     if len(texts) != len(questions):
         raise ValueError(f"The embedding model returned {len(texts)} vectors for {len(questions)} texts.")
-    asked, answers = _units(questions), _units(texts)
+    asked, answers, idly = _units(questions), _units(texts), _units(idle_vectors)
+    nearest: list[float] = []
     separation: dict[str, float] = {}
     scales: dict[str, Scale] = {}
     first = 0
@@ -169,12 +177,15 @@ def _measure(by_language: Pairs, questions: Vectors, texts: Vectors) -> Calibrat
         answering, unrelated = cosines[own][:, np.newaxis], cosines[~own]
         separation[language] = round(float(((answering > unrelated) + 0.5 * (answering == unrelated)).mean()), 4)
         scales[language] = _scale(answering, unrelated)
+        count = len(idle[language])
+        nearest += (idly[len(nearest) : len(nearest) + count] @ answers[here].T).max(axis=1).tolist()
     # Cosines differ by language too: the local model's lie higher by 0.06 in Vietnamese. One scale for all is that of
     # the language with the lowest answers, so that none loses any; a language that the model cannot tell apart anyway
     # must not decide it.
     understood = [language for language, share in separation.items() if share >= _SEPARATES_FROM]
     lowest = min(understood or scales, key=lambda language: scales[language][2][0])
-    return Calibration(points=scales[lowest], separation=separation)
+    measured = Calibration(points=scales[lowest], separation=separation)
+    return measured.model_copy(update={"idle": round(measured.similarity(float(np.median(nearest))), 4)})
 
 
 def _scale(answering: NDArray[np.float64], unrelated: NDArray[np.float64]) -> Scale:
@@ -218,6 +229,7 @@ KNOWN: Mapping[str, Calibration] = MappingProxyType(
         LOCAL_MODEL: Calibration(
             points=((-1, 0), (0.7082, 0.5), (0.7561, 0.7), (0.8041, 0.8), (0.8465, 0.9), (1, 1)),
             separation={"en": 0.8088, "vi": 0.8924},
+            idle=0.8637,
         ),
     }
 )
@@ -236,7 +248,7 @@ the model's own calibration is known.
 """
 
 _RETRY_SECONDS = 60.0
-"""Pause after a failed measurement: it takes some eighty texts, and providers limit rates."""
+"""Pause after a failed measurement: it takes some hundred texts, and providers limit rates."""
 
 log = logging.getLogger(__name__)
 
@@ -280,8 +292,8 @@ class MeasuredScale:
             if self._pool is not None:
                 async with self._pool.connection() as conn:
                     row = await (await conn.execute(_STORED, (self._name,))).fetchone()
-                if row is not None:
-                    self._known = Calibration.model_validate(row["calibration"])
+                if row is not None and (stored := Calibration.model_validate(row["calibration"])).idle is not None:
+                    self._known = stored
                     return
             self._known = await calibrate(self._embeddings)  # no connection is held meanwhile
             if not self._known.separates:

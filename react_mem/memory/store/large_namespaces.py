@@ -195,6 +195,7 @@ class NamespaceIndexes:
             asked = {
                 **words,
                 "rarities": _rarities(corpus, weights),
+                "proposing": _rarest(corpus),
                 "required": list(weights.required),
                 "refused": list(weights.refused),
                 "without": list(op.without),
@@ -246,6 +247,9 @@ def _index_name(prefix: str, kind: str = _PREFIX) -> str:
 _COUNTED = 20_000
 """Texts up to which occurrences of a word are counted: beyond, a word says little anyway."""
 
+_PROPOSED = 1_000
+"""Texts with one of the rarest words from which no commoner word proposes more."""
+
 _KNOWN_FOR = 600.0
 """Seconds that the size of a large namespace is cached."""
 
@@ -273,7 +277,7 @@ _CANDIDATES: LiteralString = f"""
         WHERE {_OF_THEM} AND v.half IS NOT NULL ORDER BY v.half <=> %(vector)s::halfvec LIMIT %(near)s
     ), worded AS (
         SELECT v.key, v.field_name, v.place FROM store_vectors v
-        WHERE {_OF_THEM} AND v.words && %(words)s::int4[]
+        WHERE {_OF_THEM} AND v.words && %(proposing)s::int4[]
         ORDER BY (
             SELECT sum(asked.rarity) FROM unnest(%(words)s::int4[], %(rarities)s::float8[]) AS asked (word, rarity)
             WHERE v.words @> ARRAY[asked.word]
@@ -311,6 +315,20 @@ _READ: LiteralString = f"""
     )
     GROUP BY m.dims, v.prefix
 """  # noqa: S608 - of literals
+
+
+def _rarest(corpus: Corpus) -> list[int]:
+    """Return the words that propose texts: the rarest, until enough texts have one. To order by all of their words the
+    texts of common words as well takes a second of 100,000 texts.
+    """
+    proposing: list[int] = []
+    texts = 0
+    for word, having in sorted(corpus.having.items(), key=lambda one: one[1]):
+        if texts >= _PROPOSED:
+            break
+        proposing.append(word)
+        texts += having
+    return proposing
 
 
 def _rarities(corpus: Corpus, weights: Weights) -> list[float]:

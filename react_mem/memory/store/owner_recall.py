@@ -142,7 +142,7 @@ class _AskedRecall:
         self.shown.take(items, partners, calibration)
 
     def recall(self) -> Recall:
-        return Recall(self.shown.found, {arm: cause for arm, cause in self.missing.items() if arm in self.op.arms})
+        return self.shown.recall(self.missing)
 
 
 @dataclass(frozen=True)

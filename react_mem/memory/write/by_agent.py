@@ -16,19 +16,21 @@ from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import missing, share
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.own_words import own_words_in
+from react_mem.memory.language.secrets import kept_of
 from react_mem.memory.language.standing import as_stated
 from react_mem.memory.language.statements import forget_last, forgets_all_about, sentences, statements_in, to_forget
 from react_mem.memory.llm.answers import fence
 from react_mem.memory.merging.authors import Owner, author_of, is_users
-from react_mem.memory.merging.facts import doubts_of, hold_episode, others_of, write_facts
-from react_mem.memory.merging.transcript import identified, is_said, message_record_id, text_of
+from react_mem.memory.merging.facts import hold_episode, write_facts
+from react_mem.memory.merging.outdated import doubts_of, others_of
+from react_mem.memory.merging.transcript import identified, is_kept_out, is_said, message_record_id, text_of
 from react_mem.memory.model.external import OWN_TOOLS, origin_of_result
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
 from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE, title_of
 from react_mem.memory.model.operations import EpisodeDraft, Operation, Receipt
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import Fact, now, record_id
+from react_mem.memory.model.records import Fact, discreet_text, now, record_id
 from react_mem.memory.model.views import ScoredMemory
 from react_mem.memory.rights.forgetting import Forgotten, forget, forget_said
 from react_mem.memory.rights.hidden import Hiding
@@ -49,7 +51,10 @@ _PAGES = "<web_pages>"  # mark of searched web pages in the prompt
 
 @dataclass(frozen=True)
 class Heard:
-    """Texts of a conversation, the latest last; tainted if a tool result, a page or a quotation was shown."""
+    """Texts of a conversation, the latest last; tainted if a tool result, a page or a quotation was shown.
+
+    `unkept` is true of a turn that is off the record.
+    """
 
     own: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
@@ -57,6 +62,7 @@ class Heard:
     said: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
     tainted: bool = False
+    unkept: bool = False
     origin: Origin = Origin.ASSISTANT
 
     @property
@@ -88,6 +94,7 @@ class Heard:
             tainted=pages
             or any(map(_is_shown, thread))
             or any(author_of(m, owner) != "user" or shows_something(text_of(m)) for m in thread if is_users(m)),
+            unkept=is_kept_out(users[-1]) or kept_of(text_of(users[-1])) is None,
             origin=lowest(
                 [Origin.ASSISTANT, *(origin_of_result(m.name or "") for m in results), *([Origin.WEB] if pages else [])]
             ),
@@ -200,8 +207,11 @@ class ToolMemory:
         """
         heard = self.heard
         said = await asyncio.to_thread(support, text, heard.own, heard.assistant, heard.tainted)
-        if said is None:
+        if said is None or self.heard.unkept:
             return None
+        policy = self.memory.policy.secrets
+        said = replace(said, text=discreet_text(said.text, policy), quote=discreet_text(said.quote, policy))
+        text = discreet_text(text, policy)
         known = await related_facts(self.memory.store, self.user_id, [replaces]) if replaces.strip() else []
         replaced = meant_facts(replaces, known) if known else []
         if replaces.strip() and not replaced:
@@ -218,7 +228,7 @@ class ToolMemory:
         held = await asyncio.to_thread(
             hold_episode, draft, self.heard.said, self.heard.observed, [now()], map(own_words_in, self.heard.own)
         )
-        if held is None:
+        if held is None or self.heard.unkept:
             return False
         await self.memory.episodic.record(
             held.goal,
@@ -263,7 +273,11 @@ class ToolMemory:
         """
         heard = self.heard
         said = await asyncio.to_thread(support, text, heard.own, heard.assistant, heard.tainted)
-        return None if said is None else await self.memory.correct(self.user_id, id_, said.text, vouched=True)
+        return (
+            None
+            if said is None or heard.unkept
+            else await self.memory.correct(self.user_id, id_, said.text, vouched=True)
+        )
 
     async def _erase(self, ids: Sequence[str], texts: Sequence[str], what: str) -> Erased | None:
         """Forget records if the user asks for it, together with the request."""

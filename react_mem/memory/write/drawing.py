@@ -24,6 +24,7 @@ from react_mem.memory.model.kinds import CHAIN, FACT, speaker_of
 from react_mem.memory.model.namespaces import off_loop, scope_namespace
 from react_mem.memory.model.operations import Change, EpisodeDraft, ExistingMemory, Extraction, TranscriptMessage, put
 from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.profile_schema import zone_of
 from react_mem.memory.model.records import Fact, Message, fact_id, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.retrieval.stock_recall import recall
@@ -33,7 +34,6 @@ from react_mem.memory.write.chain import join
 from react_mem.memory.write.committing import commit, keep_verbatim, kept_at_once, own_statements_in
 from react_mem.memory.write.extraction.briefing import MAX_EXISTING
 from react_mem.memory.write.session import ClaimedTurns, Session, TurnReport, in_short, waiting
-from react_mem.memory.write.when import zone_of
 
 log = logging.getLogger(__name__)
 

@@ -26,7 +26,8 @@ from react_mem.memory.context import Assembled, Frame, assemble
 from react_mem.memory.context.dialogue import current_start
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import cause_for_clients, cause_of
-from react_mem.memory.merging.transcript import misdated
+from react_mem.memory.merging.authors import is_users
+from react_mem.memory.merging.transcript import misdated, withheld
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.identity import Identity, identify, switched_off, why_off
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
@@ -47,6 +48,8 @@ MEMORY_OFF = load_prompt("memory_off")
 
 Operation = Literal["retrieve", "store", "extract"]
 Tell = Callable[[dict[str, Any]], None]
+
+_WITHHELD = "This turn is not remembered: it is off the record, or holds a secret that the policy refuses."
 
 _PARTS: dict[Operation, str] = {"retrieve": "database", "store": "store", "extract": "extraction"}
 """Operations -> failed parts in telemetry."""
@@ -173,6 +176,20 @@ class TurnMemory:
     def metering(self) -> Metering:
         """Metering of the run's quotas."""
         return Metering.of(self.agent.policy, self.runtime, self.tell)
+
+    async def withheld(self, thread: Sequence[AnyMessage], *, tells: bool = True) -> dict[str, AnyMessage]:
+        """Return by id the messages of the current turn that memory must not have, marked; see `transcript.withheld`.
+
+        An event says so, once a turn (`tells`).
+        """
+        last = next((place for place in range(len(thread) - 1, -1, -1) if is_users(thread[place])), 0)
+        start = next((place + 1 for place in range(last, -1, -1) if not is_users(thread[place])), 0)
+        turn, policy = thread[start:], self.agent.policy.secrets
+        # passed to a thread where it takes more than a moment
+        found = {str(one.id): one for one in await off_loop(10 * characters_of(turn), partial(withheld, turn, policy))}
+        if found and tells and self.turns is not None:
+            self.say("store", "off", _WITHHELD)
+        return found
 
     @property
     def run_id(self) -> str:

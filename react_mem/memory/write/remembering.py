@@ -29,12 +29,12 @@ from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.standing import standing_in
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile, stated, to_fact, ways
-from react_mem.memory.merging.transcript import SAID_AT, RecordName, message_record_id, to_records
+from react_mem.memory.merging.transcript import SAID_AT, RecordName, message_record_id, to_records, withheld
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE
 from react_mem.memory.model.operations import Change, Operation, put
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Fact, Message, fact_id, now
+from react_mem.memory.model.records import Fact, Message, SecretPolicy, discreet_text, fact_id, now
 from react_mem.memory.model.views import MemoryItem
 from react_mem.memory.rights.feedback import check_told, own_statements
 from react_mem.memory.rights.unsaid import read_forgotten
@@ -74,7 +74,7 @@ async def remember(
         MemoryFull: If the quotas leave no room for it.
         WriteConflict: If other writers of the owner were faster every time.
     """
-    said, name = storable(text).strip(), " ".join(storable(about).split())
+    said, name = discreet_text(storable(text).strip(), memory.policy.secrets), " ".join(storable(about).split())
     whom = "user" if name.casefold() in ("", "user") else name
     check_told(said)
     order = standing_in(said)
@@ -84,7 +84,7 @@ async def remember(
     ids = [fact_id(whom, statement) for statement in statements]
     # each time it is said it is another message: a fact that has ended is believed again when it is said again
     own = HumanMessage(said, id=str(uuid.uuid4()))
-    [message] = to_records([own], first=0, session_id=REMEMBERED, agent_id=agent_id)
+    [message] = to_records([own], first=0, session_id=REMEMBERED, agent_id=agent_id, policy="keep")
     works = [Work(kind="extract", agent=agent_id, session=REMEMBERED, due_at=int(now().timestamp() * 1000))]
     works = works if agent_id and whom == "user" else []
 
@@ -276,7 +276,7 @@ async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[Stored
                 else:
                     await turns.open(thread, since)
             latest, since = [*latest, *turn][-_SHOWN_BEFORE:], str(message.id)
-    return [plan.taken[one.place] for one in plan.told]
+    return [plan.taken[place] for place in range(len(told))]
 
 
 @dataclass(frozen=True)
@@ -339,9 +339,18 @@ class _Uptake:
         self._forgotten = forgotten
         self._gone = {id_ for id_ in forgotten if id_ not in self._by_id}
         self._next = self.held[-1].place + 1 if self.held else 0
-        self.told = [self._read(place, one, turns.agent_id, len(told)) for place, one in enumerate(told)]
+        self._policy: SecretPolicy = turns.memory.policy.secrets
+        named = [_message(one, str(place)) for place, one in enumerate(told)]
+        out = {int(str(message.id)) for message in withheld(named, self._policy)}
         self._new: list[tuple[int, AnyMessage]] = []
-        self.taken: dict[int, StoredMessage] = {}
+        self.taken = {
+            place: StoredMessage(id=self._record(one.id or placed_name(place, one.role, "")), outcome="forgotten")
+            for place, one in enumerate(told)
+            if place in out
+        }
+        self.told = [
+            self._read(place, one, turns.agent_id, len(told)) for place, one in enumerate(told) if place not in out
+        ]
         self._take()
 
     @property
@@ -362,7 +371,8 @@ class _Uptake:
         return found
 
     def _read(self, place: int, said: ClientMessage, agent_id: str, many: int) -> _ReadMessage:
-        records = to_records([_message(said, "")], first=0, session_id=self._session, agent_id=agent_id)
+        of, session = [_message(said, "")], self._session
+        records = to_records(of, first=0, session_id=session, agent_id=agent_id, policy=self._policy)
         if not records:
             raise UnfitMessageError(place, "it says nothing; leave such a message out")
         told = _ReadMessage(place, said, records[0])

@@ -23,15 +23,16 @@ from langchain_core.messages import BaseMessage
 from langgraph.store.base import SearchItem
 
 from react_mem.memory import telemetry
+from react_mem.memory.language.secrets import masked_in
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.authors import is_users, speaker_changes
 from react_mem.memory.merging.blocks import kept_apart, omitted
-from react_mem.memory.merging.transcript import is_said, message_record_id, to_records, vouched
+from react_mem.memory.merging.transcript import is_said, message_record_id, secrets_told, to_records, vouched
 from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
-from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.namespaces import characters_of, off_loop, scope_namespace
 from react_mem.memory.model.operations import Change, delete, put, put_unembedded
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Message, now
@@ -55,6 +56,7 @@ _MAX_STEP = 500
 _MAX_STEPS = 20
 """Limits of the agent's steps in a note: characters of each, and the number of the latest; the thread has all."""
 
+_READING = 10  # weight of a character that is looked through for secrets
 _MAX_NOTE = 600  # characters of the user's words in a note
 END_CONVERSATION = "end_conversation"  # tool with which an agent ends a conversation
 AgentStep = Mapping[str, Any]
@@ -94,7 +96,15 @@ class TurnToStore:
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), first)
         start = min(first, asked)
-        records = to_records(thread[start:], first=start, owner=await session.owner(thread[start:]), **session.where)
+        policy, said = session.memory.policy.secrets, thread[start:]
+        owner = await session.owner(said)
+
+        def read() -> tuple[list[Message], Sequence[AgentStep]]:
+            known = [] if policy == "keep" else secrets_told(thread)
+            made = to_records(said, first=start, owner=owner, policy=policy, known=known, **session.where)
+            return made, steps if policy == "keep" else [masked_in(dict(step), known) for step in steps]
+
+        records, steps = await off_loop(_READING * characters_of(said), read)
         if session.elsewhere:
             records = [record.model_copy(update={"elsewhere": True}) for record in records]
         # no answer is trusted more than what it was made of

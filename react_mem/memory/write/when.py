@@ -5,25 +5,17 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
-from zoneinfo import ZoneInfo
+from datetime import date, datetime, time, tzinfo
 
 from react_mem.memory.language.times import Mention, Period, mentions, time_of_day
-from react_mem.memory.model.profile_schema import Profile
-from react_mem.memory.model.records import with_zone
+from react_mem.memory.model.records import local
 
 _MAX_CLAUSE = 500  # characters of a clause that are read for times
 _FARTHEST_YEARS = 200
 _PROPOSED_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::\d\d)?)?)?)?", re.ASCII)
 _MAX_PROPOSED = 60
 _END_OF_DAY = time(23, 59, 59)
-
-_ZONE_NAMES = frozenset({"timezone", "tz", "utcoffset", "gmtoffset"})
-"""Names of the profile's field for the user's time zone, without separators."""
-_ZONE = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+){0,2}", re.ASCII)
-_OFFSET = re.compile(r"(?:UTC|GMT)? ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -70,7 +62,7 @@ def resolve(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> When:
     '2026-03-01T00:00:00+00:00'
     """
     clause = text[:_MAX_CLAUSE]
-    event, start, end, keep_end = _days_told(clause, _local(said_at, zone).date(), proposed)
+    event, start, end, keep_end = _days_told(clause, local(said_at, zone).date(), proposed)
     event_at = valid_from = valid_to = None
     if event is not None:
         named = time_of_day(clause) if event.first == event.last else None
@@ -93,8 +85,8 @@ def over_by(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> dateti
     '2025-12-31'
     """
     clause = text[:_MAX_CLAUSE]
-    local = _local(said_at, zone)
-    event, start, end, _ = _days_told(clause, local.date(), proposed)
+    here = local(said_at, zone)
+    event, start, end, _ = _days_told(clause, here.date(), proposed)
     if start is not None and end is None:
         over = datetime.combine(start.first, start.at or time(), zone)
     elif (day := end or event) is not None:
@@ -102,7 +94,7 @@ def over_by(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> dateti
         over = datetime.combine(day.last, day.at or named or _END_OF_DAY, zone)
     else:
         return None
-    return over if over < local else None
+    return over if over < here else None
 
 
 def _days_told(clause: str, today: date, proposed: str) -> tuple[_Days | None, _Days | None, _Days | None, bool]:
@@ -134,37 +126,6 @@ def _days_told(clause: str, today: date, proposed: str) -> tuple[_Days | None, _
             coming = next((period for period in by.periods if period.end >= today), None) if by is not None else None
             event = _Days(coming.start, coming.end) if coming is not None else _only(others)
     return event, start, end, bool(until)
-
-
-def zone_of(profile: Profile | None) -> tzinfo:
-    """Return the zone in a profile: an IANA name or offset, in other fields an IANA name of area and place; or UTC."""
-    fields = profile.fields if profile else {}
-    named = [field.value for name, field in fields.items() if re.sub(r"[\W_]", "", name.casefold()) in _ZONE_NAMES]
-    others = [field.value for field in fields.values() if "/" in field.value]
-    return next((zone for value in (*named, *others) if (zone := _zone(value))), UTC)
-
-
-def _zone(value: str) -> tzinfo | None:
-    said = value[:100].strip().replace("\N{MINUS SIGN}", "-")
-    for part in [said, *re.split(r"[\s(),;]+", said)]:
-        if offset := _OFFSET.fullmatch(part):
-            minutes = 60 * int(offset[2]) + int(offset[3] or 0)
-            if minutes < 24 * 60:
-                return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
-        elif _ZONE.fullmatch(part):
-            for spelt in (part, part.title(), part.upper()):
-                # a folder of zones is not a zone, and not every system says so in the same way
-                with suppress(ValueError, OSError, LookupError):
-                    return ZoneInfo(spelt)
-    return None
-
-
-def _local(said_at: datetime, zone: tzinfo) -> datetime:
-    aware = with_zone(said_at)
-    try:
-        return aware.astimezone(zone)
-    except OverflowError:  # the first or the last day of the calendar
-        return aware
 
 
 def _read(proposed: str, today: date) -> tuple[_Days | None, _Days | None, _Days | None]:

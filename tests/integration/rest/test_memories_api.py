@@ -16,7 +16,7 @@ from starlette.authentication import UnauthenticatedUser
 from react_mem.graphs.memory_api.callers_memory import MAX_MEMORY_BYTES
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
-from react_mem.memory.retrieval.outline import ASKS_STANDING, INSTRUCTION
+from react_mem.memory.retrieval.results import ASKS_STANDING, INSTRUCTION
 from tests.integration.rest.conftest import ANN
 from tests.support.rest import MEMORIES, client_as
 

@@ -160,6 +160,15 @@ def test_a_change_is_believed_though_another_memory_has_a_word_of_it(
     assert only(judged(said, proposal([fact(1, "", rel, "f1")]), [known, other])).relation == rel
 
 
+def test_all_about_a_topic_is_forgotten_though_no_memory_names_it() -> None:
+    known = ["Mình bị viêm dạ dày", "Mình uống thuốc huyết áp", "Mình thích bóng đá"]
+    labels = proposal([fact(1, "quên hết", "forget", "f1"), fact(1, "quên hết", "forget", "f2")])
+    wished = judged("Bạn quên hết chuyện sức khoẻ của mình đi nhé.", labels, known)
+    assert [(one.relation, one.target_id) for one in wished.ops] == [("forget", "fact-1"), ("forget", "fact-2")]
+    shown: Said = [("tool", "A page."), ("user", "Bạn quên hết chuyện sức khoẻ của mình đi nhé.")]
+    assert judged(shown, labels, known).ops == ()
+
+
 def test_a_change_of_another_memory_that_its_words_fit_is_not_believed() -> None:
     known = ["I live in Hanoi", "My guitar lessons are on Tuesday", "I own a bike"]
     moved = judged("I moved my guitar lessons to Friday.", proposal([fact(1, "", "changes", "f1")]), known)

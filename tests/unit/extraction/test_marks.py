@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.retrieval.outline import ASKS_STANDING, INSTRUCTION
+from react_mem.memory.retrieval.results import ASKS_STANDING, INSTRUCTION
 from react_mem.memory.write.extraction.structured import create_extractor
 from react_mem.memory.write.turns import Turns
 from tests.support.labels import NOTHING, fact, other, proposal

@@ -29,6 +29,7 @@ HELD_OUT: Pairs = json.loads(Path(__file__).with_name("held_out_pairs.json").rea
 REFERENCE: Pairs = json.loads(
     Path(calibration.__file__).with_name("calibration_pairs.json").read_text(encoding="utf-8")
 )
+IDLE: dict[str, list[str]] = REFERENCE.pop("idle")  # type: ignore[assignment]  # messages that need no text
 TOPICS = {
     text: f"{language} {number}"
     for pairs in (REFERENCE, HELD_OUT)
@@ -143,9 +144,20 @@ async def test_the_same_texts_are_as_similar_by_an_embedder_with_other_cosines()
             assert [max(0.5, by_narrow.similarity(cosine)) for cosine in narrow_ones] == pytest.approx(found, abs=0.01)
 
 
+async def test_the_similarity_of_small_talk_is_measured_with_the_scale() -> None:
+    def far_but_for_small_talk(text: str, is_question: bool) -> list[float]:
+        away = noise(text) if text in TOPICS else [3.0] * 64
+        return [1.0 + step for step in away]
+
+    low, high = await calibrate(squeezed(0.0)), await calibrate(FromFunction(far_but_for_small_talk))
+    assert low.idle is not None
+    assert high.idle is not None
+    assert low.idle < 0.8 < high.idle
+
+
 async def test_a_language_that_the_embedder_does_not_know_does_not_move_the_scale() -> None:
     def knows_english(text: str, is_question: bool) -> list[float]:
-        known = TOPICS[text].startswith("en")
+        known = TOPICS.get(text, "").startswith("en")
         # What it does not know lies anywhere, answers too: lower than the answers that it knows.
         return understanding(text, is_question) if known else noise(f"{is_question} {text}")
 

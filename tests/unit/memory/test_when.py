@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from react_mem.memory.model.profile_schema import Profile, ProfileField
-from react_mem.memory.write.when import When, over_by, resolve, zone_of
+from react_mem.memory.model.profile_schema import Profile, ProfileField, zone_of
+from react_mem.memory.write.when import When, over_by, resolve
 
 ZONE = ZoneInfo("Asia/Ho_Chi_Minh")
 SAID_AT = datetime(2026, 3, 3, 20, tzinfo=UTC)  # a Wednesday, the 4th, for the user

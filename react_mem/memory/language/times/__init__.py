@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 
-from react_mem.memory.language import LANGUAGES, pattern_of
+from react_mem.memory.language import FILES, LANGUAGES, known_language, other_language, pattern_of
 from react_mem.memory.language.times.readers import READERS, UNSPACED_RULES, read_phrase, side_of
 from react_mem.memory.language.times.vocabulary import (
     CONTEXT_CHARS,
@@ -295,6 +296,31 @@ _TELLS_WHEN = pattern_of(
 # Periods that a question names.
 
 
+_KNOWN_WORDS = [
+    (
+        code,
+        [
+            (pattern_of(rf"\b(?:{said})(?!\w)" if said[0].isalpha() else said, re.IGNORECASE), read)
+            for said, read in told
+        ],
+    )
+    for code, data in FILES.items()
+    if (told := [*(data.get("asked_times") or {}).items()])
+]
+
+
+def _in_known_words(question: str) -> str:
+    """Return a question with its times in the words of a language whose times are read."""
+    language = other_language(question)
+    if not language and known_language(question):
+        return question
+    for code, told in _KNOWN_WORDS:
+        if language in (code, ""):
+            for pattern, read in told:
+                question = pattern.sub(read, question)
+    return question
+
+
 def named_periods(question: str, now: datetime) -> tuple[Period, ...]:
     """Return the periods that a question names or implies, oldest first; empty without any.
 
@@ -306,9 +332,26 @@ def named_periods(question: str, now: datetime) -> tuple[Period, ...]:
     """
     today = now.date()
     periods: set[Period] = set()
-    for one in mentions(question[:MAX_QUESTION], today):
+    for one in mentions(_in_known_words(question[:MAX_QUESTION]), today):
         periods.update(_opened(list(one.periods), one.side, today))
     return tuple(sorted(periods))
+
+
+def told_day(at: str, text: str, said: str) -> str:
+    """Return the day of an ISO time as precisely as a text said it: a year, a month or a day.
+
+    >>> told_day("2019-01-01T00:00:00Z", "I moved in 2019.", "2026-11-25"), told_day("2019-01-01", "New Year 2019", "")
+    ('2019', '2019-01-01')
+    """
+    day = at[:10]
+    with suppress(ValueError):
+        told, today = date.fromisoformat(day), date.fromisoformat(said[:10]) if said else date.fromisoformat(day)
+        for one in (period for mention in mentions(text[:MAX_QUESTION], today) for period in mention.periods):
+            if told in (one.start, one.end) and one.start.day == 1 and (one.end + timedelta(days=1)).day == 1:
+                whole_year = (one.start.month, one.end.month) == (1, 12) and one.start.year == one.end.year
+                whole_month = (one.start.year, one.start.month) == (one.end.year, one.end.month)
+                return day[:4] if whole_year else day[:7] if whole_month else day
+    return day
 
 
 # Times of day.

@@ -14,7 +14,7 @@ from react_mem.memory.language.clauses import MAX_CLAUSE, cut
 from react_mem.memory.language.comparison import content_words, missing, numbers, share, words
 from react_mem.memory.language.folding import has_words, normalise
 from react_mem.memory.language.hedging import assents, is_denied, spelt
-from react_mem.memory.language.statements import is_pleasantry, may_state
+from react_mem.memory.language.statements import forgets_all_about, is_pleasantry, may_state
 from react_mem.memory.language.times import without_times
 from react_mem.memory.model.operations import Operation, Relation
 from react_mem.memory.model.origins import Origin, lowest
@@ -236,7 +236,8 @@ class Composer:
             raise Refused("its clause does not ask to forget anything")
         linked = are_linked(quote, put)
         # what names nothing of a fact may still be its end ("we split up"), but then it is nothing else besides
-        alone = relation not in ("ends", "forget") or all(self._labels[number] == 1 for number in fact.numbers)
+        several = any(self._labels[number] > 1 for number in fact.numbers)
+        alone = relation not in ("ends", "forget") or not several or self._is_wide(fact)
         of_another = relation not in ("ends", "forget") and fits_better(quote, put, self._others(fact), states=True)
         meant = (linked or (alone and not self.briefing.tainted)) and not of_another
         if relation == "same":
@@ -277,11 +278,15 @@ class Composer:
             raise Refused("the user's words name something else")
         ending = [one for one in beside if one.proposed.rel in ENDING]
         lone = {one.proposed.target for one in ending if not are_linked(one.quote, self._target(one.proposed, one)[1])}
-        if len(lone) == 1:
+        if len(lone) == 1 or self._is_wide(fact):
             return relation
         if not may_state(quote):
             raise Refused("the user's words do not name what is to be ended")
         return "unsure"
+
+    def _is_wide(self, fact: Located) -> bool:
+        """Return true if the user asks to forget all about a topic: the memories of it need not share its words."""
+        return fact.proposed.rel == "forget" and not self.briefing.tainted and forgets_all_about(fact.quote)
 
     def _others(self, fact: Located) -> list[tuple[str, ...]]:
         """Return the memories beside a label's target, and of somebody else only where the label ends something."""

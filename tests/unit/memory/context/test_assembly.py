@@ -19,7 +19,7 @@ from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy, SummarySettings
 from react_mem.memory.model.records import Message, Summary
-from react_mem.memory.retrieval.outline import INSTRUCTION
+from react_mem.memory.retrieval.results import INSTRUCTION
 from react_mem.memory.summaries.sources import applied, next_fold, shown
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from react_mem.agents.quoting import read_lines
 from react_mem.memory.context import count_tokens, render_memories
-from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 
 
 def item(text: str, scope: MemoryScope = MemoryScope.SEMANTIC, **payload: Any) -> MemoryResultItem:
@@ -25,6 +27,67 @@ def test_each_line_has_its_kind_and_date_and_the_best_stands_last() -> None:
         "- [message 2026-01-02, user] said",
         "- [fact 2026-01-02] best",
     ]
+
+
+def said(text: str, role: str, *beside: tuple[str, str], speaker: str = "", **payload: Any) -> MemoryResultItem:
+    """Return a message that was found, with what was said beside it."""
+    parts = [Fragment(id=text, role=role, speaker=speaker, content=text)]
+    parts += [Fragment(id=other, role=of, content=other) for of, other in beside]
+    found = item(text, MemoryScope.DIALOG, role=role, speaker=speaker, **payload)
+    return found.model_copy(update={"fragments": tuple(parts)})
+
+
+def test_a_speaker_is_named_and_no_name_passes_for_a_label() -> None:
+    results = [said("I paint", "assistant", speaker="Mel"), said("I sing", "user", speaker="Ann], (quoted")]
+    text = render_memories(results, 500).text
+    assert text.splitlines() == [
+        "- [message 2026-01-02, user Ann quoted] I sing",
+        "- [message 2026-01-02, Mel] (assistant) I paint",
+    ]
+    # the keyless model knows the user's words by whatever name
+    assert [one.by_user for one in read_lines(text)] == [True, False]
+
+
+def test_the_messages_of_one_conversation_stand_together_in_their_order() -> None:
+    places = [("b", 9), ("a", 4), ("b", 2), ("c", 1)]
+    results = [said(f"{name}{turn} is said", "user", session_id=name, turn=turn) for name, turn in places]
+    lines = [line.rpartition("] ")[2][:2] for line in render_memories(results, 500).text.splitlines()]
+    assert lines == ["c1", "a4", "b2", "b9"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "note"),
+    [
+        ("I moved to Hue.", "Noted."),
+        ("Mình chuyển ra Huế rồi.", "Ghi nhận nhé."),
+        ("Ich bin umgezogen.", "Verstehe."),
+        ("Me he mudado.", "Entendido."),
+        ("我搬到顺化了。", "记下了。"),
+        ("フエに引っ越しました。", "了解です。"),
+        ("Przeprowadziłam się.", "Rozumiem."),
+    ],
+)
+def test_what_only_takes_note_has_no_line_in_any_language(stated: str, note: str) -> None:
+    told = said(stated, "user", ("assistant", note))
+    noted = said(note, "assistant", ("user", stated))
+    assert render_memories([noted, told], 500).text == f"- [message 2026-01-02, user] {stated}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"), [("Where am I from?", "Peru."), ("Is it open?", "Yes."), ("I paid this.", "12 euros.")]
+)
+def test_a_short_answer_has_its_line(asked: str, answer: str) -> None:
+    assert answer in render_memories([said(answer, "assistant", ("user", asked))], 500).text
+
+
+def test_pleasantries_around_what_is_told_are_left_out() -> None:
+    text = "Hey Mel! I moved to Hue. It is nice, thanks. I like it. Bye, Melanie!"
+    found = said(text, "user", ("assistant", "Noted."), speaker="Ann")
+    found = found.model_copy(
+        update={"fragments": (found.fragments[0], found.fragments[1].model_copy(update={"speaker": "Melanie"}))}
+    )
+    line = render_memories([found], 500).text.splitlines()[0]
+    assert line == "- [message 2026-01-02, user Ann] I moved to Hue. It is nice, thanks. I like it."
 
 
 def test_the_least_relevant_goes_first_and_is_counted() -> None:

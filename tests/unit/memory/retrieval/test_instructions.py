@@ -19,7 +19,7 @@ from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.retrieval.outline import ASKS_STANDING, INSTRUCTION, instructions_of
+from react_mem.memory.retrieval.results import ASKS_STANDING, INSTRUCTION, instructions_of
 
 BUDGETS = "Always name the currency when I ask about budgets."
 ABOUT_ALL = ["Always explain each step in plain words.", "Never end with a question.", "From now on call me Lan."]

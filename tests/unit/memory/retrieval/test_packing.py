@@ -10,7 +10,7 @@ from langgraph.store.base import SearchItem
 
 from react_mem.memory.index.recall import RecallHit
 from react_mem.memory.model.interface import Fragment
-from react_mem.memory.retrieval.outline import distinct, fragments
+from react_mem.memory.retrieval.results import distinct, fragments
 
 AT = datetime(2024, 5, 15, tzinfo=UTC)
 

@@ -7,11 +7,14 @@ from datetime import date, datetime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from langgraph.store.memory import InMemoryStore
 
+from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.entries import mark
 from react_mem.memory.index.recall import MAX_TERMS, Question, read_question
 from react_mem.memory.language.terms import index_terms, index_words
 from react_mem.memory.language.times import Period
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 
 NOW = datetime(2024, 5, 15, 10)
 BY_THE_USER = mark("role", "user")
@@ -70,6 +73,29 @@ def test_a_name_is_looked_for_where_nothing_else_is_asked(query: str) -> None:
     assert question.text == query
     assert terms_of(question) == ["ann"]
     assert question.speaker == mark("speaker", "Ann")
+
+
+@pytest.mark.parametrize(
+    ("to_the_assistant", "to_the_user"),
+    [
+        ("How did you recommend structuring my essay?", "What did I tell you about my essay?"),
+        ("Remind me what you suggested for my trip", "What would you recommend for my trip?"),
+        ("Bạn đã gợi ý nhà hàng nào cho tôi?", "Bạn tôi đã khuyên tôi điều gì?"),
+        ("Was hast du mir für meine Reise empfohlen?", "Weißt du, was ich über meine Reise gesagt habe?"),
+        ("¿Qué me recomendaste para mi viaje?", "¿Qué te dije de mi viaje?"),
+        ("你给我推荐了哪些餐厅？", "你知道我说过什么吗？"),
+        ("私におすすめしてくれたレストランはどこ？", "私の妹が教えてくれたレストランはどこ？"),
+    ],
+)
+async def test_what_the_assistant_said_is_looked_for_in_its_messages(to_the_assistant: str, to_the_user: str) -> None:
+    memory = MemoryFacade(InMemoryStore())
+    for query, role in ((to_the_assistant, "assistant"), (to_the_user, "user")):
+        said = [{"role": one, "content": query, "id": one} for one in ("user", "assistant")]
+        for message in said if role == "assistant" else reversed(said):
+            await memory.dialog.append(role, f"{role} {message['role']}", [message])
+        wanted = MemoryQuery(user_id=role, session_id="now", agent_id="a", scopes=[MemoryScope.DIALOG], query=query)
+        first = (await memory.read(wanted))[0]
+        assert (query, first.payload["role"]) == (query, role)
 
 
 def test_a_name_that_is_a_common_word_is_one_as_it_is_written() -> None:

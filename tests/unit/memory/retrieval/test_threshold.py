@@ -100,6 +100,26 @@ async def test_what_is_far_below_the_best_is_left_out_unless_all_is_asked_for_or
     assert await read() == {NEAR, ALSO}
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("Thanks!", "Write me a poem about the sea.", "What is 17*23?", "Good morning"),
+        *("Cảm ơn bạn nhiều!", "Danke dir!", "¡Muchas gracias!", "谢谢你！", "海についての詩を書いて。", "Merci !"),
+    ],
+)
+async def test_a_message_that_needs_nothing_gets_nothing_unless_it_is_a_search(message: str) -> None:
+    memory = MemoryFacade(store_of(MeasuredEmbeddings(LOCAL_MODEL, Placed())))
+    await memory.semantic.add([LIKELY], user_id="ann", session_id="earlier", agent_id="a")
+    await memory.dialog.append("ann", "earlier", "user", LIKELY)
+
+    async def read(text: str, **extra: Any) -> int:
+        scopes = [MemoryScope.SEMANTIC, MemoryScope.DIALOG]
+        return len(await memory.read(MemoryQuery(**{**ASKED, "extra": extra, "scopes": scopes}, query=text)))
+
+    assert (await read(message), await read(message, cut=False)) == (0, 2)
+    assert await read("Who is my furry roommate?") == 2
+
+
 class Telling(Embeddings):
     """Tells the answers of the reference pairs from everything else, and has no name."""
 

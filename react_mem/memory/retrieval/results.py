@@ -1,26 +1,24 @@
-"""Results beside single hits: an outline, standing instructions; and their order: cut, deduplication, reranking."""
+"""Results of a read beside single hits: standing instructions; and their order: deduplication, reranking."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from langchain_core.documents import BaseDocumentCompressor, Document
-from langgraph.store.base import Op, SearchOp
+from langgraph.store.base import Op
 
 from react_mem.memory.index.recall import Question, Recall, RecallHit, RecallOp
 from react_mem.memory.language import length
 from react_mem.memory.language.comparison import Vocabulary
-from react_mem.memory.language.folding import fold, normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.standing import standing_in
 from react_mem.memory.language.statements import is_pleasantry, is_question, sentences
 from react_mem.memory.model.interface import (
-    ALL_ARMS,
     Arm,
     Fragment,
     MemoryQuery,
@@ -28,113 +26,16 @@ from react_mem.memory.model.interface import (
     MemoryScope,
     reranker_at,
 )
-from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of, speaker_of
+from react_mem.memory.model.kinds import MESSAGE, origin_of, speaker_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 
-OUTLINE = "outline"
-"""Source of a result that is an outline, not a memory."""
-
-ASKS_WHOLE = "whole"
-"""Entry of a query's `extra` that asks for an outline."""
-
-_EXCHANGES = 120
-"""Most relevant exchanges considered: more than a prompt has room for."""
-
-_SUMMARIES = 6
-
-_CONCEPTS = 100
-_CONCEPTS_SHOWN = 8
-"""Concepts considered, and shown."""
-
-_LEAST_COVERED = 4
-"""Minimum messages of a summary that adds something to the exchanges."""
-
 _GIST = 200
-"""Characters of a gist; the prompt may show fewer."""
+"""Characters of a gist."""
 
 _LEADING_WORDS = 2
 """Words of an introductory sentence: "Certainly!", "Sure, Ann!"."""
-
-_READ = 500
-"""Characters of a message that are searched for its gist."""
-
-
-def outline_operations(query: MemoryQuery, question: Question | None, policy: MemoryPolicy) -> list[Op | RecallOp]:
-    """Return the store operations for an outline; none unless the query's `extra["whole"]` asks."""
-    asked = query.extra.get(ASKS_WHOLE) and policy.recall.dialog and MemoryScope.DIALOG in query.scopes
-    if not asked or question is None or query.as_of is not None:
-        return []
-    every = RecallOp(
-        scope_namespace(query.user_id, MemoryScope.DIALOG),
-        question,
-        {"kind": MESSAGE.name, "role": "user"},
-        _EXCHANGES,
-        without=query.seen,
-        # little of everything: nothing is too far from the question, and what is near to all of it is not put back
-        arms=ALL_ARMS - {Arm.HUB, Arm.STANDING},
-        pairs=True,
-    )
-    summaries = every._replace(conditions={"kind": SUMMARY.name}, limit=_SUMMARIES, pairs=False)
-    if MemoryScope.SEMANTIC not in query.scopes:
-        return [every, summaries]
-    known = scope_namespace(query.user_id, MemoryScope.SEMANTIC)
-    return [every, summaries, SearchOp(known, {"kind": CONCEPT.name}, _CONCEPTS)]
-
-
-def outline_of(answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-    """Return an outline, or nothing, from the answers to `outline_operations`. Takes milliseconds: use a thread."""
-    if not answers:
-        return []
-    exchanges, summaries = (answer.found if isinstance(answer, Recall) else () for answer in answers[:2])
-    seen = frozenset(query.seen)
-    lines = [line for one in exchanges if (line := _exchange(one, seen))]
-    if not lines:
-        return []
-    told = [(one.item.value, int(one.item.value.get("covers") or 0)) for one in summaries]
-    payload = {
-        "kind": OUTLINE,
-        "exchanges": lines,
-        "summaries": [
-            {"id": str(value["id"]), "at": str(value["created_at"]), "text": str(value["text"]), "covers": str(covers)}
-            for value, covers in told
-            if covers >= _LEAST_COVERED and value.get("text")
-        ],
-        "concepts": _concepts((item.value for answer in answers[2:] for item in answer), lines),
-    }
-    return [MemoryResultItem(scope=MemoryScope.DIALOG, id=OUTLINE, payload=payload, source=OUTLINE)]
-
-
-def _exchange(hit: RecallHit, seen: Collection[str]) -> dict[str, str] | None:
-    value = hit.item.value
-    whole = value["content"] if isinstance(value.get("content"), str) else str(value.get("text") or "")
-    head = whole[:_READ]
-    own = gist_of(own_words_in(head))
-    shown = "" if own else gist_of(head)
-    if not (own or shown):
-        return None
-    line = {"id": hit.key, "at": str(value.get("created_at")), "said": own, "shown": shown, "by": speaker_of(value)}
-    answer = hit.partner
-    if answer is not None and answer["id"] not in seen and (told := gist_of(str(answer.get("text") or "")[:_READ])):
-        line |= {"answer_id": str(answer["id"]), "answer": told, "role": str(answer["role"])}
-    return line
-
-
-def _concepts(concepts: Iterable[Mapping[str, Any]], exchanges: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """Return the concepts in the exchanges, with the day of their first mention, the most frequent first."""
-    told = [f" {fold(' '.join((one['said'], one.get('answer', ''))))} " for one in exchanges]
-    counted: list[tuple[int, dict[str, str]]] = []
-    for value in concepts:
-        if value.get("theme") or origin_of(value) not in (Origin.USER, Origin.ASSENT):
-            continue
-        names = [re.compile(rf"(?<!\w){re.escape(fold(alias['name']))}(?!\w)") for alias in value["aliases"]]
-        times = sum(any(name.search(one) for name in names) for one in told)
-        if times:
-            since = min(str(alias["since"]) for alias in value["aliases"])
-            counted.append((times, {"name": str(value["name"]), "since": since}))
-    counted.sort(key=lambda one: (-one[0], one[1]["name"]))
-    return [concept for _, concept in counted[:_CONCEPTS_SHOWN]]
 
 
 def gist_of(text: str) -> str:
@@ -150,35 +51,6 @@ def gist_of(text: str) -> str:
     if len(telling) > 1 and length(telling[0]) <= _LEADING_WORDS:
         telling = telling[1:]
     return " ".join(" ".join(telling).split())[:_GIST]
-
-
-# Cut of the facts that a search found beside the best: what is far less similar to the question is not what it needs.
-
-GAP = 0.08
-"""Tolerated similarity below the most similar fact."""
-
-SHARE = 0.8
-"""Share of the best score from which a fact stays, however similar."""
-
-AS_WORDED = 0.7
-"""Share of the best lexical score from which a fact stays, however similar."""
-
-
-def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
-    """Drop the facts far below the best hit, keeping the order; without vectors shared words alone say too little."""
-    best = max((one.item.score or 0.0 for one in found), default=0.0)
-    nearest = max((one.similarity for one in found if one.similarity is not None), default=None)
-    if best <= 0 or nearest is None:
-        return list(found)
-    worded = max(one.arms.get(Arm.LEXICAL, 0.0) for one in found)
-    return [
-        one
-        for one in found
-        if not FACT.matches(one.item.value)
-        or (one.similarity is not None and one.similarity >= nearest - GAP)
-        or (worded > 0 and one.arms.get(Arm.LEXICAL, 0.0) >= AS_WORDED * worded)
-        or (one.item.score or 0.0) >= SHARE * best
-    ]
 
 
 # Order of what was recalled: repetitions last, and a message with the one that belongs to it.
@@ -203,13 +75,16 @@ def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
 
 def fragments(recalled: RecallHit) -> tuple[Fragment, ...]:
     """Return the texts of a memory and its partner, if any, in the order of the conversation."""
-    value, partner = recalled.item.value, recalled.partner
-    role = str(value.get("role", ""))
-    own = Fragment(id=recalled.item.key, role=speaker_of(value) or role, content=recalled.text)
-    if partner is None:
+    own = _fragment({**recalled.item.value, "id": recalled.item.key, "text": recalled.text})
+    if recalled.partner is None:
         return (own,)
-    other = Fragment(id=partner["id"], role=speaker_of(partner) or partner["role"] or "", content=partner["text"] or "")
-    return (own, other) if role == "user" else (other, own)
+    other = _fragment(recalled.partner)
+    return (own, other) if recalled.item.value.get("role") == "user" else (other, own)
+
+
+def _fragment(value: Mapping[str, Any]) -> Fragment:
+    role, speaker, text = (str(value.get(name) or "") for name in ("role", "speaker", "text"))
+    return Fragment(id=value["id"], role=speaker_of(value) or role, speaker=speaker, content=text)
 
 
 # Layers of memory that a request goes to: they show all that was found in them, the others only their best.
