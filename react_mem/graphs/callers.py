@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Annotated, Any
 
 from fastapi import HTTPException, Query, Request
@@ -14,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from react_mem.memory.runtime import OwnerId, development_user, named, unfit
 
 _OWNER = "user_id"
-_CREDENTIALS = {b"authorization", b"x-api-key"}
+_CREDENTIALS = (b"authorization", b"x-api-key")
 
 
 class OneCredential:
@@ -25,8 +24,8 @@ class OneCredential:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it with 400."""
-        sent = Counter(name for name, _ in scope.get("headers") or () if name in _CREDENTIALS)
-        if scope["type"] == "http" and (twice := [name.decode() for name, times in sent.items() if times > 1]):
+        sent = [name for name, _ in scope.get("headers") or ()]
+        if scope["type"] == "http" and (twice := [name.decode() for name in _CREDENTIALS if sent.count(name) > 1]):
             refused = {"detail": f"the header {', '.join(twice)} was sent twice: send one"}
             await JSONResponse(refused, 400)(scope, receive, send)
             return
@@ -36,9 +35,7 @@ class OneCredential:
 async def names_user(
     user_id: Annotated[
         OwnerId | None,
-        Query(
-            description="Whose memory it is. Ignored where the server authenticates users: then it is theirs.",
-        ),
+        Query(description="Whose memory it is. Ignored where the server authenticates users: then it is theirs."),
     ] = None,
 ) -> None:
     """Dependency of a route: declare the query parameter `user_id`, which `owner_of` reads."""

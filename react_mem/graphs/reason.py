@@ -13,15 +13,7 @@ from itertools import islice, takewhile
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import (
-    AIMessage,
-    AnyMessage,
-    BaseMessage,
-    ChatMessage,
-    HumanMessage,
-    SystemMessage,
-    ToolMessage,
-)
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable, ensure_config
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
@@ -39,7 +31,7 @@ from react_mem.graphs.model_call import Bind, ModelCall, StructuredOutput
 from react_mem.graphs.schemas import AgentState, current_turn, model_calls, pending_tool_calls
 from react_mem.graphs.switching import from_ahead, measured, messages_in
 from react_mem.memory import telemetry
-from react_mem.memory.context import NOTICE, as_said, paired_calls, with_call_ids, without_secrets
+from react_mem.memory.context import NOTICE, as_said, paired_calls, with_call_ids, without_authority, without_secrets
 from react_mem.memory.records import storable
 from react_mem.memory.runtime import Metering, capabilities_of, note_thread
 from react_mem.memory.turns import cause_of, identify
@@ -133,7 +125,7 @@ class Reason:
         chosen = await self._agent.for_run(context)
         thread = state["messages"]
         if "system_prompt" not in self._agent.config.overridable:
-            thread = [_without_authority(message) for message in thread]
+            thread = await without_authority(thread, get_config())
         composed = self._compose({**state, "messages": thread}, chosen.instructions)
         prompt = paired_calls([_sendable(message) for message in composed])
         call = ModelCall(
@@ -238,15 +230,6 @@ def is_empty(message: BaseMessage) -> bool:
     """Return true if a message has neither text nor anything else, such as an image."""
     blocks = [] if isinstance(message.content, str) else message.content
     return not message.text.strip() and all(isinstance(b, str) or b.get("type") == "text" for b in blocks)
-
-
-def _without_authority(message: AnyMessage) -> AnyMessage:
-    """Return a thread's system or developer message as plain words: whoever sent it may not choose the instructions."""
-    if not isinstance(message, SystemMessage | ChatMessage):
-        return message
-    # by the mark of LangChain's middleware: it begins no turn, as the user's own words do
-    marks = {"lc_source": "system"}
-    return HumanMessage(message.content, id=message.id, name=message.name, additional_kwargs=marks)
 
 
 def _sendable(message: BaseMessage) -> BaseMessage:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import BaseMessage, ChatMessage, SystemMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 
 from tests.contract.conftest import build_manager
 from tests.support.scripted_model import ScriptedModel
@@ -58,3 +60,23 @@ async def test_an_order_of_a_caller_has_the_weight_of_a_callers_words(manager: s
 async def test_an_agent_that_leaves_its_instructions_to_callers_takes_their_system_messages(manager: str) -> None:
     for prompt in await prompts_of(manager, [WAYS["system"], ASKED], overridable=["system_prompt"]):
         assert orders_in(prompt) == ["system"]
+
+
+@pytest.mark.parametrize("manager", ["react", "react_mem"])
+async def test_within_a_graph_of_the_application_only_callers_words_are_made_plain(manager: str) -> None:
+    model = ScriptedModel(script=["Hello."])
+    agent = build_manager(manager, model, system_prompt="You help.")
+
+    async def prepare(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [SystemMessage("Be brief.", id="brief")]}
+
+    builder = StateGraph(MessagesState).add_node("prepare", prepare).add_node("agent", agent)
+    builder.add_edge(START, "prepare").add_edge("prepare", "agent")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    run: Any = {"configurable": {"thread_id": "t", "user_id": "eve"}}
+    for said in ([WAYS["system"], ASKED], *([ASKED] for _ in range(12))):
+        await graph.ainvoke({"messages": said}, run)
+    for prompt in (model.prompts[0], model.prompts[9], model.prompts[-1]):
+        assert orders_in(prompt) == []
+    for prompt in model.prompts[:9]:
+        assert [m.type for m in prompt if m.text == "Be brief."] == ["system"]

@@ -109,6 +109,40 @@ async def test_each_place_that_keeps_it_is_named(schema: Any) -> None:
     assert missed == []
 
 
+async def test_only_threads_of_the_owner_are_looked_at_and_only_their_latest_checkpoints() -> None:
+    store = InMemoryStore(index={"dims": 64, "embed": WordEmbeddings(), "fields": ["text"]})
+    read: list[Any] = []
+
+    class Saver(InMemorySaver):
+        async def alist(self, config: Any, **options: Any) -> Any:
+            read.append((config["configurable"]["thread_id"], options["limit"]))
+            async for one in super().alist(config, **options):
+                yield one
+
+    saver = Saver()
+    graph = StateGraph(State).add_node("do", lambda _: {}).add_edge(START, "do").compile(checkpointer=saver)
+    for user in ("bob", "ann"):
+        await graph.ainvoke({"note": SECRET}, {"configurable": {"thread_id": f"of {user}", "user_id": user}})
+    await graph.ainvoke({"note": SECRET}, {"configurable": {"thread_id": "nobody's"}})
+    memory = MemoryFacade(store, checkpointer=saver)
+    # any session may be named by a record: an import, a call of the application
+    told = {"of bob": SECRET, "of ann": "I like tea", "nobody's": "I own a bike"}
+    facts = [await tell(store, text, session_id=of, user_id="ann") for of, text in told.items()]
+    receipt = await memory.forget("ann", *(fact.id for one in facts for fact in one))
+    assert {check.name: check.ids for check in receipt.left} == {"state note": ("of ann",)}
+    assert {limit for _, limit in read} <= {20}
+
+
+async def test_a_state_that_is_too_long_is_named() -> None:
+    store = InMemoryStore(index={"dims": 64, "embed": WordEmbeddings(), "fields": ["text"]})
+    saver = InMemorySaver()
+    graph = StateGraph(State).add_node("do", lambda _: {}).add_edge(START, "do").compile(checkpointer=saver)
+    await graph.ainvoke({"note": ["x " * 150_000, SECRET]}, {"configurable": {"thread_id": "t", "user_id": "ann"}})
+    [fact] = await tell(store, SECRET, session_id="t", user_id="ann")
+    receipt = await MemoryFacade(store, checkpointer=saver).forget("ann", fact.id)
+    assert receipt.left or "too long" in receipt.in_short()
+
+
 async def test_without_a_checkpointer_a_receipt_says_that_no_state_was_looked_at() -> None:
     store = InMemoryStore(index={"dims": 64, "embed": WordEmbeddings(), "fields": ["text"]})
     [fact] = await tell(store, SECRET, user_id="ann")

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from react_mem.memory.merging.authors import is_delegated as is_delegated
     from react_mem.memory.merging.authors import is_users as is_users
     from react_mem.memory.merging.authors import running_tool as running_tool
+    from react_mem.memory.merging.authors import without_authority as without_authority
     from react_mem.memory.merging.transcript import NOTICE as NOTICE
     from react_mem.memory.merging.transcript import PREAMBLE as PREAMBLE
     from react_mem.memory.merging.transcript import as_said as as_said

@@ -100,18 +100,20 @@ def may_link(word: str) -> bool:
     return len(word) >= _MIN_LINK or word.isdigit() or any(one.letters and one.letters.search(word) for one in _SPACED)
 
 
-def linking_words(text: str) -> frozenset[str]:
-    """Return the terms that link a text with others on its subject: beginnings of its longer words, numbers, names.
+def linking_words(*texts: str) -> frozenset[str]:
+    """Return the terms that link texts with others on its subject: beginnings of its longer words, numbers, names.
 
     Of a script without spaces these are the pairs of neighbouring letters.
 
     >>> sorted(linking_words("I live in Hue")), sorted(linking_words("住在河内"))
     (['hue', 'live'], ['住在', '在河', '河内'])
     """
-    found = {fold(word)[:_STEM] for word in content_words(text) if may_link(word)}
-    found |= {fold(name)[:_STEM] for name in names(text)}
-    for run in _UNSPACED_RUN.findall(unicodedata.normalize("NFKC", text)):
-        found |= {run[at : at + 2] for at in range(len(run) - 1)} or {run}
+    found = set[str]()
+    for text in texts:
+        found.update(fold(word)[:_STEM] for word in content_words(text) if may_link(word))
+        found.update(fold(name)[:_STEM] for name in names(text))
+        for run in _UNSPACED_RUN.findall(unicodedata.normalize("NFKC", text)):
+            found |= {run[at : at + 2] for at in range(len(run) - 1)} or {run}
     return frozenset(found)
 
 

@@ -19,7 +19,14 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
-from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
+from langchain_core.messages import (
+    AnyMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    SystemMessage,
+    convert_to_messages,
+)
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
@@ -193,8 +200,29 @@ def _added(message: M) -> M:
     return by_other(message, f"agent:{message.name}" if message.name else "middleware")
 
 
-async def _inputs(config: RunnableConfig, runs: int) -> set[str]:
-    """Return the texts in the inputs of a thread's latest runs, and the ids of their messages; none where not known."""
+async def without_authority(thread: Sequence[AnyMessage], config: RunnableConfig) -> list[AnyMessage]:
+    """Return a thread with the system and developer messages of callers as plain words, which begin no turn.
+
+    In a graph around the agent its own nodes may write some: only those are a caller's that came with one of the latest
+    runs, or stood in the thread before these.
+    """
+    orders = (SystemMessage, ChatMessage)
+    if not any(isinstance(message, orders) for message in thread):
+        return list(thread)
+    said = await _inputs(config, _RUNS, and_before=True) if _nodes_above(config) else None
+    return [
+        HumanMessage(message.content, id=message.id, name=message.name, additional_kwargs={SOURCE: "system"})
+        if isinstance(message, orders) and (said is None or message.id in said or message.text.strip() in said)
+        else message
+        for message in thread
+    ]
+
+
+async def _inputs(config: RunnableConfig, runs: int, *, and_before: bool = False) -> set[str]:
+    """Return the texts in the inputs of a thread's latest runs, and the ids of their messages; none where not known.
+
+    With those of the thread as it was before the first of as many runs, if it is stored with each checkpoint.
+    """
     place = config.get("configurable") or {}
     saver, thread_id = place.get("__pregel_checkpointer"), place.get("thread_id")
     found: set[str] = set()
@@ -202,8 +230,11 @@ async def _inputs(config: RunnableConfig, runs: int) -> set[str]:
         return found
     root: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
     try:
-        async for saved in saver.alist(root, filter={"source": "input"}, limit=runs):
-            found.update(_strings(saved.checkpoint["channel_values"].get("__start__")))
+        latest = [saved.checkpoint async for saved in saver.alist(root, filter={"source": "input"}, limit=runs)]
+        for checkpoint in latest:
+            found.update(_strings(checkpoint["channel_values"].get("__start__")))
+        if and_before and len(latest) == runs:
+            found.update(_strings(latest[-1]["channel_values"].get("messages")))
     except Exception as error:  # of any checkpointer; some read without async only
         log.warning("the input of a run is not known, human messages count as the user's: %s", cause_of(error))
     return found

@@ -118,6 +118,7 @@ async def _forget(
 ) -> Forgotten:
     """Forget a wish: a function of all records of the owner, which returns the candidates where it is ambiguous."""
     noted = (meta_namespace(user_id), note)
+    sessions: dict[str, None] = {}
 
     async def step() -> tuple[tuple[Forgotten, Says], list[Change]]:
         if note and await store.aget(*noted, refresh_ttl=False) is None:
@@ -125,6 +126,7 @@ async def _forget(
             return (Forgotten(), bool), []
         # what was said on a branch that was left is forgotten with the rest
         items = [*await everything(store, user_id), *await set_aside(store, user_id)]
+        sessions.update(dict.fromkeys(str(one.value["session_id"]) for one in items if one.value.get("session_id")))
         wished, unclear = await asyncio.to_thread(wish, items)
         if not wished.ids and not wished.said:
             return (Forgotten(unclear=unclear), bool), []
@@ -145,7 +147,7 @@ async def _forget(
     forget_caches(store, user_id)
     if not done.receipt.removed and not done.receipt.rewritten:
         return replace(done, texts=())
-    states = {"thread states": look_through_threads(store, checkpointer, user_id, done.texts)}
+    states = {"thread states": look_through_threads(store, checkpointer, user_id, done.texts, sessions)}
     checks = await read_again(store, user_id, done.receipt.gone, says, done.texts, states)
     return replace(done, receipt=done.receipt.model_copy(update={"checks": checks}))
 

@@ -181,11 +181,8 @@ class OwnerReads(StoreCapabilities):
             stored = list(ids) if key is None else [*ids, *map(key.keyed, ids)]
             # as text, which is parsed beside the event loop
             [row] = await self._rows(owner, _LINKED if key is None else _SEALED, (owner, list(spaces), stored, _MOST))
-            try:
-                return await asyncio.to_thread(_parsed, row["found"], spaces, key, False)
-            except SealError:
-                await self.codec.need_latest(keys, [owner])
-                return await asyncio.to_thread(_parsed, row["found"], spaces, key, True)
+            takes_plain = not self.codec.refuses_plain
+            return await asyncio.to_thread(_parsed, row["found"], spaces, key, keys.sure, takes_plain)
 
         return await self.codec.with_keys([owner], read)
 
@@ -211,20 +208,22 @@ class OwnerReads(StoreCapabilities):
 
 
 def _parsed(
-    found: str | None, spaces: Mapping[str, Namespace], key: OwnerKey | None, sure: bool
+    found: str | None, spaces: Mapping[str, Namespace], key: OwnerKey | None, sure: bool, takes_plain: bool
 ) -> list[tuple[Namespace, dict[str, Any]]]:
     rows: list[Any] = json.loads(found or "[]")
     if key is not None:
-        rows = [opened for row in rows if (opened := _opened(row, key, sure)) is not None]
+        rows = [opened for row in rows if (opened := _opened(row, key, sure, takes_plain)) is not None]
+    elif not takes_plain:
+        return []
     # in one order, however they were found
     rows.sort(key=lambda row: (row[0], str(row[1])))
     return [(spaces[prefix], dict(zip(_ROW, values, strict=True))) for prefix, *values in rows]
 
 
-def _opened(row: list[Any], key: OwnerKey, sure: bool) -> list[Any] | None:
+def _opened(row: list[Any], key: OwnerKey, sure: bool, takes_plain: bool) -> list[Any] | None:
     *fields, stored, sealed = row
     if sealed is None:
-        return fields
+        return fields if takes_plain else None
     try:
         _, value = opened_value(key, row[0], stored, {SEALED: sealed})
     except SealError as error:

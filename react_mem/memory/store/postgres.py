@@ -215,12 +215,13 @@ class MemoryStore(OwnerReads, AsyncPostgresStore):
         With cached indexes this takes one round trip. A search in an index that turned out to be stale runs again.
         """
         owners = {owner_of(op.namespace) for op in recalls}
-        owners |= await self._reader({}).owners_searched(self.pool, reads)
+        owners |= await self._reader(Keys()).owners_searched(self.pool, reads)
         # mostly one, which is at hand
         known: Known = {owner: await self.owners.load(owner) for owner in sorted(owners)}
         for attempt in range(_INDEX_ATTEMPTS):
             whose = reads.owners_read | owners
-            keys = await self.codec.keys(whose)
+            is_last = attempt == _INDEX_ATTEMPTS - 1
+            keys = await (self.codec.latest(whose) if is_last else self.codec.keys(whose))
             reader = self._reader(keys)
             targets = await reader.targets(reads, known)
             beside = [*(self.owners.changes(each) for each in known.values()), *self.codec.key_statements(whose)]
@@ -228,7 +229,7 @@ class MemoryStore(OwnerReads, AsyncPostgresStore):
                 async with self.pool.connection() as conn:
                     rows = await reader.read(conn, reads, results, targets, known, beside)
             except SealError as error:
-                if error.version is None or attempt == _INDEX_ATTEMPTS - 1:
+                if error.version is None or is_last:
                     raise
                 self.codec.forget(whose)
                 continue

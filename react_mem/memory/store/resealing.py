@@ -206,14 +206,14 @@ async def _reseal_batch(
         rows = await (await conn.execute(_NEXT, (owner, *after, _ITEMS))).fetchall()
         following = (rows[-1]["prefix"], rows[-1]["key"]) if len(rows) == _ITEMS else None
         rows = [row for row in rows if not _is_current(key, row["value"])]
-        refused = [row for row in rows if not (takes_plain or is_sealed(row["value"]))]
-        rows = [row for row in rows if row not in refused]
+        ours = [row for row in rows if takes_plain or is_sealed(row["value"])]
+        left, rows = len(rows) - len(ours), ours
         if not rows:
-            return (0, 0, len(refused)), following
+            return (0, 0, left), following
         places = columns([(row["prefix"], row["key"]) for row in rows], 2)
         texts = await (await conn.execute(_TEXTS, (*places, owner))).fetchall()
         items, new_texts = await asyncio.to_thread(_sealed_batch, key, rows, texts)
-        left = len(refused) + len(rows) - len(items)
+        left += len(rows) - len(items)
         if moved := [item for item in items if item[1] != item[2]]:
             prefixes, keys, stored, _ = columns(moved, 4)
             await conn.execute(_DROP_OLDER, (prefixes, stored, owner))
@@ -240,12 +240,16 @@ def _sealed_batch(key: OwnerKey, rows: Sequence[DictRow], texts: Iterable[DictRo
         prefix, item, value = row["prefix"], row["key"], row["value"]
         its_texts = of_item[prefix, item]
         if is_sealed(value):
+            new = []
             try:
                 stored, (own, opened) = item, opened_value(key, prefix, item, value)
-                new = [resealed_row(key, text) for text in its_texts]
             except SealError as error:
                 log.error("a row of the store is not sealed anew: %s Its key is %r", error, item)
                 continue
+            for its_text in its_texts:
+                # without it the row is found by no search; left under a key that goes, it would be lost
+                with suppress(SealError):
+                    new.append(resealed_row(key, its_text))
         else:
             stored, own, opened = key.keyed(item), item, value
             names = [text.field_name for text in its_texts]

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as time_of_quotas
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from cachetools import LRUCache
 from langgraph.store.base import BaseStore, Item, PutOp
@@ -74,12 +75,13 @@ class Count:
     memories: int = 0
     bytes: int = 0
     refused: bool = False
-    writing: dict[asyncio.Task[Any], tuple[int, int]] = field(default_factory=dict)
+    writing: WeakKeyDictionary[asyncio.Task[Any], tuple[int, int]] = field(default_factory=WeakKeyDictionary)
 
     async def again(self, store: BaseStore, user_id: str) -> Count:
         """Return a count of now, with the amounts that other tasks are writing."""
         own = asyncio.current_task()
-        writing = {task: more for task, more in self.writing.items() if task is not own and not task.done()}
+        others = {task: more for task, more in self.writing.items() if task is not own and not task.done()}
+        writing = WeakKeyDictionary(others)
         memories, size = (sum(part) for part in zip(*writing.values(), strict=True)) if writing else (0, 0)
         at, stored = time.monotonic(), await stored_of(store, user_id)
         return Count(at, stored, memories, size, self.refused, writing)

@@ -99,8 +99,14 @@ def _is_flat(expected: Any) -> bool:
     return expected is None or isinstance(expected, str | int | float)
 
 
-Keys = Mapping[str, OwnerKey]
-"""Keys by owner; an owner without a key has no sealed row."""
+class Keys(dict[str, OwnerKey]):
+    """Keys by owner; an owner without a key has no sealed row.
+
+    They are `sure` once they were read anew: what they do not open is damaged, and not sealed with a newer key.
+    """
+
+    sure = False
+
 
 Result = TypeVar("Result")
 
@@ -116,7 +122,9 @@ _ATTEMPTS = 3
 _BYTES_A_ROW = 1_500
 
 _MOST_REFUSED = 10_000
-"""Refused rows that are remembered, to be named."""
+"""Refused rows that are remembered, to be named; of small ones the value too, as of the revision that guards writes."""
+
+_SMALL = 2_000  # characters
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +149,7 @@ class RowCodec:
 
     async def keys(self, owners: Collection[str], conn: Connection | None = None) -> Keys:
         """Return the existing keys of owners, read with a connection of the pool if none is given."""
-        return await self._ring.find(sorted(owners), conn) if self._ring is not None else {}
+        return Keys(await self._ring.find(sorted(owners), conn) if self._ring is not None else {})
 
     def forget(self, owners: Collection[str]) -> None:
         """Drop the cached keys of owners, after a change."""
@@ -151,12 +159,12 @@ class RowCodec:
     def erased(self, owner: str) -> None:
         """Drop what is cached of an owner who is erased."""
         self.forget([owner])
-        for place in [place for place in self._refused if owner_of_path(place[0]) == owner]:
-            del self._refused[place]
+        for place in [place for place in list(self._refused) if owner_of_path(place[0]) == owner]:
+            self._refused.pop(place, None)
 
     def refused(self, owner: str) -> list[str]:
         """Return the stored keys of an owner's refused rows, as far as they were read."""
-        return sorted(key for prefix, key in self._refused if owner_of_path(prefix) == owner)
+        return sorted(key for prefix, key in list(self._refused) if owner_of_path(prefix) == owner)
 
     async def with_keys(self, owners: Collection[str], use: Callable[[Keys], Awaitable[Result]]) -> Result:
         """Return the result of `use`, called again with fresh keys if one has changed."""
@@ -167,7 +175,14 @@ class RowCodec:
                 if error.version is None:
                     raise
                 self.forget(owners)
-        return await use(await self.keys(owners))
+        return await use(await self.latest(owners))
+
+    async def latest(self, owners: Collection[str]) -> Keys:
+        """Return the keys of owners, read anew."""
+        self.forget(owners)
+        keys = await self.keys(owners)
+        keys.sure = True
+        return keys
 
     def key_statements(self, owners: Collection[str]) -> list[tuple[LiteralString, Any]]:
         """Return the statements, one at most, that read the current keys' versions, for `is_current`."""
@@ -244,87 +259,61 @@ class RowCodec:
         """Add to rows of `store`, their values as text, the `item` of each that is not refused.
 
         With a connection, missing keys are read: a search across owners only learns the owners from its rows. A
-        SealError says that an owner has another key by now.
+        SealError says that the owner of a row may have another key by now.
         """
         if conn is not None and (others := {owner_of_path(row["prefix"]) for row in rows} - keys.keys()):
-            keys = {**keys, **await self.keys(others, conn)}
-        size = sum(len(row["value"]) for row in rows)
-
-        async def open_all(*, sure: bool) -> None:
-            if size <= _INLINE:
-                self._open(rows, keys, sure)
-                return
-            for start in range(0, len(rows), _ROWS_AT_ONCE):
-                await asyncio.to_thread(self._open, rows[start : start + _ROWS_AT_ONCE], keys, sure)
-
-        try:
-            await open_all(sure=False)
-        except SealError:
-            await self.need_latest(keys, {owner_of_path(row["prefix"]) for row in rows}, conn)
-            await open_all(sure=True)
-
-    async def need_latest(self, keys: Keys, owners: Collection[str], conn: Connection | None = None) -> None:
-        """Raise the SealError after which a caller reads again, unless these are the latest keys of the owners."""
-        self.forget(owners)
-        latest = await self.keys(owners, conn)
-        if any(_versions(keys, owner) != _versions(latest, owner) for owner in owners):
-            raise SealError("A memory was sealed with a key that is not known here yet.", version=0)
+            sure, keys = keys.sure, Keys({**keys, **await self.keys(others, conn)})
+            keys.sure = sure
+        if sum(len(row["value"]) for row in rows) <= _INLINE:
+            self._open(rows, keys)
+            return
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            await asyncio.to_thread(self._open, rows[start : start + _ROWS_AT_ONCE], keys)
 
     async def open_index(
         self, owner: str, rows: Sequence[DictRow], keys: Keys, known: Mapping[str, IndexedTexts]
     ) -> None:
         """Open an owner's index rows in place: see `sealed_entries.opened_rows`."""
         key = keys.get(owner)
-        if self._refuses_plain:
+        if self.refuses_plain:
             _leave_out(row for row in rows if not row.get("is_sealed"))
         if key is None:
             if any(row.get("is_sealed") for row in rows):
                 # made by another process since this one looked, or lost
-                await self.need_latest(keys, [owner])
+                need_sure(keys)
                 _leave_out(rows)
             return
         size = sum(len(row.get("sealed") or b"") + len(row.get("sealed_vectors") or b"") for row in rows)
-        large = size > _INLINE or any(row["present"] for row in rows)
-
-        async def open_all(*, sure: bool) -> None:
-            if large:
-                await asyncio.to_thread(opened_rows, key, rows, known, sure=sure)
-            else:
-                opened_rows(key, rows, known, sure=sure)
-
-        try:
-            await open_all(sure=False)
-        except SealError:
-            await self.need_latest(keys, [owner])
-            await open_all(sure=True)
+        if size > _INLINE or any(row["present"] for row in rows):
+            await asyncio.to_thread(opened_rows, key, rows, known, sure=keys.sure)
+        else:
+            opened_rows(key, rows, known, sure=keys.sure)
 
     @property
-    def _refuses_plain(self) -> bool:
+    def refuses_plain(self) -> bool:
+        """True if everything is sealed: a plain row is not ours."""
         return self._ring is not None and self._ring.refuses_plain
 
-    def _open(self, rows: Sequence[DictRow], keys: Keys, sure: bool) -> None:
-        """Open rows; a SealError says that a key is unknown, unless it is `sure` that nobody has it."""
+    def _open(self, rows: Sequence[DictRow], keys: Keys) -> None:
         # parsed as one text, which is faster than one by one
         values: list[Any] = json.loads(f"[{','.join([row['value'] for row in rows])}]")
         sealed: list[DictRow] = []
         opened: list[bytes] = []
         for row, value in zip(rows, values, strict=True):
-            place = row["prefix"], row["key"]
+            place, kept = (row["prefix"], row["key"]), value if len(row["value"]) <= _SMALL else None
             if not self.seals or not is_sealed(value):
-                if self._refuses_plain:
-                    self._refuse(place, value, "is in plain, where everything is sealed")
+                if self.refuses_plain:
+                    self._refuse(place, kept, "is in plain, where everything is sealed")
                 else:
                     row["item"] = item_of(row, row["key"], value)
                 continue
-            key = keys.get(owner_of_path(row["prefix"]))
             try:
-                if key is None:
-                    raise SealError("A memory was sealed with a key that is not known here yet.", version=0)
+                key = keys[owner_of_path(row["prefix"])]
                 opened.append(opened_json(key, *place, value[SEALED]))
-            except SealError as error:
-                if error.version is not None and not sure:
-                    raise
-                self._refuse(place, value, "does not open")
+            except (KeyError, SealError) as error:
+                if getattr(error, "version", 0) is not None:
+                    need_sure(keys)
+                self._refuse(place, kept, "does not open")
                 continue
             sealed.append(row)
             self._refused.pop(place, None)
@@ -349,8 +338,10 @@ def _leave_out(rows: Iterable[DictRow]) -> None:
             row["prefix"] = None
 
 
-def _versions(keys: Keys, owner: str) -> tuple[int, ...]:
-    return keys[owner].versions if owner in keys else ()
+def need_sure(keys: Keys) -> None:
+    """Raise the SealError after which a caller reads again with fresh keys, unless these are."""
+    if not keys.sure:
+        raise SealError("A memory was sealed with a key that is not known here yet.", version=0)
 
 
 def both_keys(keys: Keys, prefix: str, item: str) -> list[str]:
@@ -370,7 +361,7 @@ def item_of(row: DictRow, key: str, value: dict[str, Any]) -> Item:
     )
 
 
-def _sealed(writes: Writes, keys: Keys) -> Writes:
+def _sealed(writes: Writes, keys: Mapping[str, OwnerKey]) -> Writes:
     items = []
     for item in writes.items:
         key = keys[owner_of_path(item.prefix)]

@@ -312,7 +312,7 @@ class DocumentVectors:
     async def _index(self, items: Sequence[DictRow]) -> int:
         """Index items again, and return the number of vectors."""
         owners = {item["owner"] for item in items}
-        keys = await self._codec.keys(owners)
+        keys = await self._codec.latest(owners)
         await self._codec.open_items(items, keys)
         entries = [
             (row, entry)

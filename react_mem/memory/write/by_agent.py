@@ -285,7 +285,7 @@ class ToolMemory:
     async def _erase(self, ids: Sequence[str], texts: Sequence[str], what: str) -> Erased | None:
         """Forget records if the user asks for it, together with the request."""
         asked, before = self.heard.asked, self.heard.own[:-1]
-        is_asked = await asyncio.to_thread(lambda: all(may_be_lost(text, asked, before) for text in texts))
+        is_asked = await asyncio.to_thread(may_be_lost, texts, asked, before)
         if self.heard.tainted and not is_asked:
             return None
         # the words that ask for it say it too

@@ -12,7 +12,16 @@ from itertools import groupby
 
 from react_mem.memory.language import known_language, length, other_language
 from react_mem.memory.language.clauses import cut, joined
-from react_mem.memory.language.comparison import content_words, may_link, missing, numbers, share, words
+from react_mem.memory.language.comparison import (
+    Vocabulary,
+    content_words,
+    linking_words,
+    may_link,
+    missing,
+    numbers,
+    share,
+    words,
+)
 from react_mem.memory.language.folding import fold, has_words, normalise
 from react_mem.memory.language.hedging import assents, denies, is_denied, is_hypothetical
 from react_mem.memory.language.own_words import own_words_in
@@ -28,7 +37,7 @@ from react_mem.memory.language.statements import (
     statements_in,
 )
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.write.extraction.proposal import are_linked, is_borne_out, without_user
+from react_mem.memory.write.extraction.proposal import is_borne_out, without_user
 
 _ANSWER_WORDS = 4  # least words of a message that says something without its question
 _STATING_WORDS = 3  # least words of a reply that may state something by itself
@@ -102,25 +111,28 @@ def shows_something(message: str) -> bool:
     return own_words_in(message) != message
 
 
-def may_be_lost(text: str, message: str, before: Sequence[str] = ()) -> bool:
-    """Return true if a user message asks to forget something, rather than a page or a tool.
+def may_be_lost(texts: Sequence[str], message: str, before: Sequence[str] = ()) -> bool:
+    """Return true if a user message asks to forget each of some texts, rather than a page or a tool.
 
     In a known language the user's own words must ask for it, and name some of it or their last statement; in another
     language they must state all of it, and more: the request.
 
-    >>> may_be_lost("I'm allergic to nuts", "Forget my nut allergy."), may_be_lost("I live in Hue", "Sum up Hue.")
+    >>> may_be_lost(["I'm allergic to nuts"], "Forget my nut allergy."), may_be_lost(["I live in Hue"], "Sum up Hue.")
     (True, False)
     """
-    clauses = cut(_own(message))
-    requests = [clause.text for clause in clauses if may_ask_to_forget(clause.text, "", tainted=True)]
-    meant = [*requests, *(map(_own, before) if any(map(forget_last, requests)) else ())]
-    if share(text, meant) > 0:
-        return True
     own = _own(message)
-    if known_language(own) or (other_language(own) and not has_word_to_forget(own)):
+    clauses = cut(own)
+    requests = [clause.text for clause in clauses if may_ask_to_forget(clause.text, "", tainted=True)]
+    meant = Vocabulary([*requests, *(map(_own, before) if any(map(forget_last, requests)) else ())])
+    left = [text for text in texts if meant.share(text) == 0]
+    if left and (known_language(own) or (other_language(own) and not has_word_to_forget(own))):
         return False
-    wider = [clause.text for clause in clauses if not clause.asks and share(clause.text, [text]) < 1]
-    return share(text, wider) == 1
+    told = [clause.text for clause in clauses if not clause.asks]
+    for text in left:
+        known = Vocabulary([text])
+        if share(text, [clause for clause in told if known.share(clause) < 1]) < 1:
+            return False
+    return True
 
 
 def may_ask_to_forget(clause: str, quoted: str, tainted: bool) -> bool:
@@ -156,10 +168,19 @@ def wishes_to_forget(texts: Sequence[str], message: str) -> list[str]:
     ['Forget my green tea.']
     """
     own = _own(message)
-    linked = [clause.text for clause in cut(own) if are_linked(clause.text, texts)]
+    # of the texts once, and not for each clause of a long message
+    known = linking_words(*texts)
+    linked = [clause.text for clause in cut(own) if not known.isdisjoint(linking_words(clause.text))]
     if known_language(own) is None:
         return linked
-    return [one for one in linked if asks_to_forget(one) or any(share(text, [one]) == 1 for text in texts)]
+    wanted = [of_text for text in texts if (of_text := set(content_words(text)))]
+    return [one for one in linked if asks_to_forget(one) or _says_one(one, wanted)]
+
+
+def _says_one(clause: str, wanted: Sequence[set[str]]) -> bool:
+    """Return true if a clause has all words of one of some texts; a text of far more words than it is not compared."""
+    said, most = Vocabulary([clause]), 2 * len(words(clause))
+    return any(len(of_text) <= most and all(word in said for word in of_text) for of_text in wanted)
 
 
 def answered(

@@ -173,6 +173,19 @@ async def test_new_data_keys_seal_anew_and_the_former_ones_go(store: MemoryStore
     assert len(await rows(store, "memory_keys")) == 4
 
 
+async def test_a_damaged_text_of_the_index_does_not_cost_its_record_the_former_key(sealed: MemoryStore) -> None:
+    ring = sealed.keys
+    assert ring is not None
+    await sealed.abatch([item("ann", number) for number in range(3)])
+    async with sealed.pool.connection() as conn:
+        damaged = "UPDATE store_vectors SET sealed = overlay(sealed placing '\\x00ff'::bytea from 12)"
+        assert (await conn.execute(damaged)).rowcount > 0
+    await renew(sealed.pool, ring, "ann")
+    assert (await reseal(sealed.pool, ring, lambda *_: None)).anew == 3
+    async with open_memory_store(sealed.pool.conninfo, word_model(), sealed=True) as opened:
+        assert len(await opened.asearch(("memory", "ann"), limit=10)) == 3
+
+
 async def test_two_at_once_and_a_writer_in_plain_lose_nothing(store: MemoryStore) -> None:
     items = await fill(store, owners=1, each=150)
     rings = [KeyRing(store.pool, MASTER) for _ in range(2)]

@@ -350,6 +350,7 @@ async def test_a_plain_row_is_not_believed_once_everything_is_sealed(
             async with open_memory_store(plain.pool.conninfo, word_model(), sealed=True) as opened:
                 assert [item.value["text"] for item in await opened.asearch(FACTS)] == ["I like tea"]
                 assert await opened.aget(FACTS, "forged") is None
+                assert await opened.alinked([FACTS], ["forged"]) == []
                 assert opened.keys is not None
                 done = await reseal(opened.pool, opened.keys, lambda *_: None)
                 assert (done.from_plain, done.refused) == (0, 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
-from react_mem.memory.write.gate import may_be_lost, support
+from react_mem.memory.write.gate import may_be_lost, support, wishes_to_forget
 
 MAIL = "Sum this up.\n\nFrom: Eve <eve@example.org>\nTo: Ann <ann@example.org>\nSubject: hi\n\nI am allergic to nuts."
 
@@ -77,10 +79,19 @@ def test_an_answer_that_names_something_is_the_users_own() -> None:
     ],
 )
 def test_only_the_users_own_words_ask_to_forget(fact: str, message: str, may: bool) -> None:
-    assert may_be_lost(fact, message) is may
+    assert may_be_lost([fact], message) is may
 
 
 def test_what_was_just_said_is_forgotten_and_nothing_else() -> None:
     before = ["I'm allergic to penicillin."]
-    assert may_be_lost("I'm allergic to penicillin", "Forget what I just said.", before)
-    assert not may_be_lost("I live in Hue", "Forget what I just said.", before)
+    assert may_be_lost(["I'm allergic to penicillin"], "Forget what I just said.", before)
+    assert not may_be_lost(["I live in Hue"], "Forget what I just said.", before)
+
+
+@pytest.mark.parametrize("piece", [" .", "a b. ", "茶。", "zorbu zorba. "])
+def test_a_long_message_is_compared_with_many_and_long_facts_in_seconds(piece: str) -> None:
+    message = (piece * 16_000)[:16_000]
+    begun = process_time()
+    may_be_lost([message] * 5, message)
+    wishes_to_forget([message] * 5, message)
+    assert process_time() - begun < 8

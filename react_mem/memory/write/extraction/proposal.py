@@ -207,8 +207,7 @@ _USER = cue("the_user")
 
 def are_linked(words: str, target: Iterable[str]) -> bool:
     """Return true if a text names something that a known fact names."""
-    known = set[str]().union(*map(linking_words, target))
-    return bool(linking_words(words) & known)
+    return not linking_words(words).isdisjoint(linking_words(*target))
 
 
 def fits_better(words: str, target: Iterable[str], others: Iterable[Sequence[str]], *, states: bool) -> bool:
@@ -220,10 +219,10 @@ def fits_better(words: str, target: Iterable[str], others: Iterable[Sequence[str
     False
     """
     said = linking_words(words)
-    if said & set[str]().union(*map(linking_words, target)):
+    if said & linking_words(*target):
         return False
     if states and not has_capital_nouns(words):
-        said -= set[str]().union(*map(linking_words, names(words)))
+        said -= linking_words(*names(words))
     known = [linking_words(one) for other in others for one in other]
     return any(len(said & one) >= max(1 + states, len(one) / 2) for one in known)
 
