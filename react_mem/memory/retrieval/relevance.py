@@ -7,6 +7,7 @@ from math import exp
 from typing import Any
 
 from react_mem.memory.index.recall import Recall, RecallHit
+from react_mem.memory.language import languages_of
 from react_mem.memory.language.statements import is_pleasantry, is_question, is_request, speaks_of_own
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.model.interface import Arm
@@ -28,14 +29,17 @@ WEIGHTS: Mapping[str, float] = {
 }
 """Weights of the features in the logistic model, as `python -m benchmarks.relevance.fit` fits them."""
 
-NEEDED = 0.4
-"""Probability from which a message needs memories. Below, it gets none."""
+NEEDED = 0.35
+"""Probability from which a message needs memories. Below, it gets none, and a question `LEAST`."""
 
-SURELY = 0.6
+SURELY = 0.55
 """Probability from which it gets all that was found; between the two, the best few."""
 
 BEST = 4
 """Memories where it is not sure that any is needed; and the rank that the best one is compared with."""
+
+LEAST = 2
+"""Memories for a question that seems to need none: whoever asks for a fact must not be met with nothing."""
 
 _UNRELATED = 0.7
 _AHEAD = 2.0
@@ -62,14 +66,15 @@ def relevant(answer: Recall, message: str) -> list[RecallHit]:
     needed = probability(answer, message)
     if needed >= SURELY:
         return found
-    most = BEST if needed >= NEEDED else 0
+    most = BEST if needed >= NEEDED else LEAST if is_question(message) and not is_pleasantry(message) else 0
     kept = [one for one in found if _is_gated(one.item.value)][:most]
     return [one for one in found if one in kept or not _is_gated(one.item.value)]
 
 
 def probability(answer: Recall, message: str) -> float:
-    """Return the probability that a message needs any of the hits; 1 where similarities say nothing."""
-    if answer.idle is None or not any(one.similarity is not None for one in answer.found):
+    """Return the probability that a message needs any of the hits; 1 where similarities or its words say nothing."""
+    is_compared = answer.idle is not None and any(one.similarity is not None for one in answer.found)
+    if not is_compared or not (any(languages_of(message)) or is_pleasantry(message)):
         return 1.0
     return 1 / (1 + exp(-sum(WEIGHTS[name] * value for name, value in features(answer, message).items())))
 
