@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from functools import cached_property
-from itertools import groupby, takewhile
+from itertools import dropwhile, groupby
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from react_mem.memory.language import length
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.own_words import parts
-from react_mem.memory.language.statements import is_pleasantry, is_question, sentences
+from react_mem.memory.language.statements import is_pleasantry, is_question
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.language.times import told_day
 from react_mem.memory.llm.answers import flat
@@ -278,6 +278,11 @@ def _spoken_by(role: str, speaker: str) -> str:
 
 _WORD = re.compile(r"\w+")
 
+_MARKS = frozenset('"“”„«»「」()')
+
+_PIECES = re.compile(r"[^.!?…。！？\n]*[.!?…。！？\s]*")
+"""Sentences, or parts of one, with what ends them: joined they are the text."""
+
 
 class FoundMemory:
     """Retrieved memory, rendered once, however often it is chosen; `times` shows the time of day, `zone` dates it."""
@@ -365,18 +370,17 @@ def _told_by(said: str, beside: Sequence[Fragment]) -> str:
         return said
     names = tuple(name[:_SHORT_NAME].casefold() for one in beside for name in one.speaker.split())
 
-    def is_mere(sentence: str) -> bool:
-        words = sentence.split()
-        return len(words) <= _MANY_WORDS and is_pleasantry(
-            " ".join(word for word in words if not (names and word.casefold().startswith(names)))
+    def is_mere(piece: str) -> bool:
+        words = piece.split()
+        return (
+            len(words) <= _MANY_WORDS
+            and _MARKS.isdisjoint(piece)
+            and is_pleasantry(" ".join(word for word in words if not (names and word.casefold().startswith(names))))
         )
 
-    told, around = said, sentences(said)
-    for sentence in takewhile(is_mere, around):
-        told = told.removeprefix(sentence).lstrip()
-    for sentence in takewhile(is_mere, reversed(around)) if told else ():
-        told = told.removesuffix(sentence).rstrip()
-    return told or (said if any(is_question(one.content) for one in beside) else "")
+    told = [*dropwhile(is_mere, _PIECES.findall(said))]
+    told = [*dropwhile(is_mere, reversed(told))][::-1]
+    return "".join(told).strip() or (said if any(is_question(one.content) for one in beside) else "")
 
 
 def _as_said(part: Fragment) -> tuple[str, str]:

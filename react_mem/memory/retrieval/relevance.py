@@ -14,25 +14,25 @@ from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.kinds import EPISODE, FACT, KNOWLEDGE, MESSAGE, SUMMARY
 
 WEIGHTS: Mapping[str, float] = {
-    "constant": -2.05,
-    "similarity": 1.9,
-    "similarity_ahead": 1.3,
-    "score_ahead": 1.7,
-    "few": -0.95,
-    "coverage": 1.25,
-    "names_somebody": 3.45,
-    "speaks_of_own": 2.54,
-    "asks": 1.09,
-    "requests": 1.26,
-    "is_pleasantry": -2.41,
-    "words": -0.72,
+    "constant": -2.39,
+    "similarity": 2.11,
+    "similarity_ahead": 1.12,
+    "score_ahead": 1.92,
+    "few": -0.5,
+    "coverage": 1.44,
+    "names_somebody": 3.98,
+    "speaks_of_own": 3.78,
+    "asks": 0.54,
+    "requests": 0.97,
+    "is_pleasantry": -2.31,
+    "words": -0.49,
 }
 """Weights of the features in the logistic model, as `python -m benchmarks.relevance.fit` fits them."""
 
-NEEDED = 0.35
+NEEDED = 0.3
 """Probability from which a message needs memories. Below, it gets none, and a question `LEAST`."""
 
-SURELY = 0.55
+SURELY = 0.5
 """Probability from which it gets all that was found; between the two, the best few."""
 
 BEST = 4

@@ -71,7 +71,7 @@ def test_what_only_takes_note_has_no_line(stated: str, note: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer"), [("Quel est mon plat préféré", "Le phở."), ("Is it open?", "Yes."), ("Guess the colour.", "Emerald.")]
+    ("asked", "answer"), [("Quel est mon plat préféré", "Le phở."), ("Is it open?", "Yes."), ("Guess it.", "Emerald.")]
 )
 def test_a_short_answer_has_its_line(asked: str, answer: str) -> None:
     assert answer in render_memories([said(answer, "assistant", ("user", asked))], 500).text
