@@ -61,17 +61,16 @@ def _objects(stream: BinaryIO, name: str) -> Iterator[tuple[Any, str]]:
         yield whole, f"{name}, line 1"
 
 
-def _branch(parents: dict[str, str], last: Any, dates: Mapping[str, datetime | None]) -> dict[str, int]:
+def _branch(parents: dict[str, str], last: str, dates: Mapping[str, datetime | None]) -> dict[str, int]:
     """Return the places of the messages in the branch that was open last; without its end, that of the latest leaf."""
     if last not in parents:
-        inner = {*parents.values()}
-        leaves = [id_ for id_ in reversed(parents) if id_ not in inner]
-        last = max(leaves, key=lambda id_: dates.get(id_) or _EVER, default=None)
-    branch: list[str] = []
-    seen: set[str] = set()
-    while isinstance(last, str) and last in parents and last not in seen:
-        seen.add(last)
-        branch.append(last)
+        inner = {parent for id_, parent in parents.items() if parent != id_}
+        # of messages in a ring none is a leaf, and the last one is its end
+        leaves = [id_ for id_ in reversed(parents) if id_ not in inner] or [*reversed(parents)]
+        last = max(leaves, key=lambda id_: dates.get(id_) or _EVER, default="")
+    branch: dict[str, None] = {}
+    while last in parents and last not in branch:
+        branch[last] = None
         last = parents[last]
     return {id_: place for place, id_ in enumerate(reversed(branch))}
 
@@ -87,7 +86,7 @@ def _conversation(value: dict[str, Any], place: str) -> Iterator[Entry]:
     said = {name: node["message"] for name, node in nodes.items() if isinstance(node.get("message"), dict)}
     dates = {name: written_at(message.get("create_time"))[0] for name, message in said.items()}
     parents = {name: parent if isinstance(parent := node.get("parent"), str) else "" for name, node in nodes.items()}
-    branch = _branch(parents, value.get("current_node"), dates)
+    branch = _branch(parents, text_of(value.get("current_node")), dates)
     for name, message in said.items():
         if name not in branch and isinstance(_message(message, "", None), ForeignEntry):
             yield UnusableEntry(f"{place}, message {name:.40}", _LEFT)
@@ -227,14 +226,14 @@ def _conversation_of_claude_export(value: dict[str, Any], place: str, owner: dic
 def _in_branch(value: Mapping[str, Any]) -> list[tuple[int, Any, bool]]:
     """Return the messages with their numbers, in the order of their branch, and true for one of another branch."""
     numbered = [*enumerate(value["chat_messages"], start=1)]
-    messages = {number: one if isinstance(one, dict) else {} for number, one in numbered}
-    ids = {number: text_of(one.get("uuid")) or f"message {number}" for number, one in messages.items()}
-    known, parents, dates = {_ROOT, *ids.values()}, dict[str, str](), dict[str, datetime | None]()
-    for number, id_ in ids.items():
+    said = [one if isinstance(one, dict) else {} for _, one in numbered]
+    ids = [_ROOT, *(text_of(one.get("uuid")) or f"message {number}" for number, one in enumerate(said, start=1))]
+    known, parents, dates = {*ids}, dict[str, str](), dict[str, datetime | None]()
+    for before, id_, one in zip(ids, ids[1:], said, strict=False):
         # older exports name none, and a message may be missing: it follows the one before it
-        parent = text_of(messages[number].get("parent_message_uuid"))
-        parents[id_] = parent if parent in known else ids.get(number - 1, _ROOT)
-        dates[id_] = written_at(messages[number].get("created_at"))[0]
+        parent = text_of(one.get("parent_message_uuid"))
+        parents[id_] = parent if parent in known else before
+        dates[id_] = written_at(one.get("created_at"))[0]
     branch = _branch(parents, text_of(value.get("current_leaf_message_uuid")), dates)
     placed = [(number, one, ids[number] not in branch) for number, one in numbered]
     return sorted(placed, key=lambda one: branch.get(ids[one[0]], -1))

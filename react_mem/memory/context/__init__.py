@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.budget import tool_tokens as tool_tokens
     from react_mem.memory.llm.causes import without_secrets as without_secrets
     from react_mem.memory.merging.authors import added_in_run as added_in_run
-    from react_mem.memory.merging.authors import by_other as by_other
     from react_mem.memory.merging.authors import from_tool as from_tool
     from react_mem.memory.merging.authors import is_delegated as is_delegated
     from react_mem.memory.merging.authors import is_users as is_users

@@ -15,9 +15,19 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import MemoryChanged
 from react_mem.memory import telemetry
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS, normalise
+from react_mem.memory.language.hedging import is_hypothetical
 from react_mem.memory.language.line_breaks import unwrapped
-from react_mem.memory.language.standing import only_instructs
-from react_mem.memory.language.statements import asks_to_forget, may_state, sentences, statements_in
+from react_mem.memory.language.own_words import own_words_in
+from react_mem.memory.language.standing import only_instructs, standing_in
+from react_mem.memory.language.statements import (
+    asks_to_forget,
+    before_question,
+    is_pleasantry,
+    is_question,
+    is_request,
+    sentences,
+    statements_in,
+)
 from react_mem.memory.merging.facts import fact_changes, load_facts, voted
 from react_mem.memory.merging.reconcile import reconcile, ways
 from react_mem.memory.merging.skill_life import after_use, sources_of, without_use
@@ -155,7 +165,7 @@ class FeedbackCalls(FacadePart):
             # nobody has to put it better than what it replaces, or than what it was before
             before = (await load_facts(self.store, user_id, (), [fact_id(fact.about, words)])).values()
             any_form = vouched or not statements_in(fact.text) or any(ways(one) & {normalise(words)} for one in before)
-            said = own_statement(words, any_form=any_form)
+            said = own_statement(words, any_form=any_form, alone=vouched)
             # a clock that has been set back leaves facts that were said later than now
             at = max(now(), fact.said_at)
             source = record_id("correction", id_, normalise(said), at.isoformat())
@@ -219,9 +229,9 @@ async def _outcome(store: BaseStore, user_id: str, session_id: str, turn_id: str
 
 # The gate for what a user tells memory itself, outside of a conversation: to remember, or in the place of a fact.
 
-_STATES_NOTHING = (
-    "states nothing: it asks, requests, greets, supposes, or only shows somebody else's words; say it as a statement "
-    "of your own, such as 'I live in Hue.'"
+STATES_NOTHING = (
+    "text: states nothing: it asks, requests, greets, supposes, or only shows somebody else's words; say it as a "
+    "statement of your own, such as 'I live in Hue.'"
 )
 
 
@@ -235,28 +245,30 @@ def check_told(text: str) -> None:
         raise ValueError("text: asks to forget something; use what forgets")
 
 
-def own_statements(text: str, *, or_nothing: bool = False) -> list[str]:
-    """Return the statements of a user's text, each once; a `ValueError` if there are none, unless `or_nothing`."""
-    stated = {normalise(statement): statement for statement in _statements(text)}
-    if not (stated or or_nothing):
-        raise ValueError(f"text: {_STATES_NOTHING}")
-    return list(stated.values())
+def told_statements(text: str, *, alone: bool = True) -> list[str]:
+    """Return what a text tells memory itself, each once: an explicit wish, so that any form will do ("Likes tea").
+
+    Questions, requests and pleasantries beside other sentences are left out, and so are standing instructions. A text
+    that stands `alone` is kept even so, unless it is nothing but a question or somebody else's words.
+    """
+    said = [one for one in sentences(own_words_in(text)) if not only_instructs(one)]
+    said = [part for one in said if (part := before_question(one) if is_question(one) else one)]
+    stated = [one for one in said if not (is_pleasantry(one) or is_request(one) or is_hypothetical(one))]
+    if not stated and alone and standing_in(text) is None:
+        stated = said
+    return list({normalise(one): one for one in stated}.values())
 
 
-def own_statement(text: str, *, any_form: bool) -> str:
+def own_statement(text: str, *, any_form: bool, alone: bool) -> str:
     """Return the statements of a user's text as one; a `ValueError` if it states nothing.
 
-    `any_form` permits an incomplete sentence, such as "Two cats".
+    `any_form` permits an incomplete sentence, such as "Two cats"; `alone` is as for `told_statements`.
     """
     whole = " ".join(unwrapped(text).split())
-    stated = _statements(text)
+    stated = [one for one in statements_in(text, told=True) if not only_instructs(one)]
     if len("".join("".join(stated).split())) == len("".join(whole.split())):
         return whole
-    if not stated and any_form and all(may_state(one) and not only_instructs(one) for one in sentences(whole)):
-        return whole
-    return " ".join(stated or own_statements(text))
-
-
-def _statements(text: str) -> list[str]:
-    """Return the statements of a text, without standing instructions."""
-    return [statement for statement in statements_in(text, told=True) if not only_instructs(statement)]
+    stated = stated or (told_statements(text, alone=alone) if any_form else [])
+    if not stated:
+        raise ValueError(STATES_NOTHING)
+    return " ".join({normalise(one): one for one in stated}.values())

@@ -15,11 +15,12 @@ from typing import Any
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.errors import LegalHoldError, NotThere
+from react_mem.memory.graph.links import fall
 from react_mem.memory.merging import forks
 from react_mem.memory.merging.facts import fact_changes
-from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, PENDING, PROFILE, kind_of
+from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, PENDING, PROFILE, SUMMARY, kind_of, title_of
 from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_namespace
-from react_mem.memory.model.operations import Change, Check, Receipt, put
+from react_mem.memory.model.operations import Change, Check, Receipt
 from react_mem.memory.model.profile_schema import Profile
 from react_mem.memory.model.records import BELIEVED, Fact, now, record_id
 from react_mem.memory.model.views import HiddenMemory, UndoneWrite
@@ -162,8 +163,8 @@ class HiddenCalls(FacadePart):
     async def undo_last(self, user_id: str) -> UndoneWrite:
         """Take back what was drawn from what the user said last: what that added goes, what it ended holds again.
 
-        The conversation stays as it was said, and a fact that was said before stays with its other sources. A turn
-        that waits is not read.
+        Episodes and knowledge drawn from it go too. The conversation stays as it was said, with its summaries, and a
+        fact that was said before with its other sources. A turn that waits is not read.
 
         Raises:
             NotThere: If memory has nothing from the user's words.
@@ -201,66 +202,75 @@ def _taken_back(
     user_id: str, items: Sequence[Item], aside: Sequence[Item]
 ) -> tuple[UndoneWrite, list[Fact], list[Change]]:
     """Return what was drawn from the user's last words, the facts that change without them, and further writes."""
-    messages = {item.key: item for item in (*items, *aside) if MESSAGE.matches(item.value)}
-    said_at = {id_: datetime.fromisoformat(str(item.value["created_at"])) for id_, item in messages.items()}
+    said = {item.key: item.value for item in (*items, *aside) if MESSAGE.matches(item.value)}
+    said_at = {id_: datetime.fromisoformat(str(value["created_at"])) for id_, value in said.items()}
     facts = {item.key: Fact.from_value(item.value) for item in items if FACT.matches(item.value)}
-    waiting = [item for item in items if PENDING.matches(item.value)]
-    profile = next((Profile.from_value(item.value) for item in items if PROFILE.matches(item.value)), None)
-    last = _last_read(facts.values(), said_at, [*waiting, *messages.values()], profile)
-    if last is None:
-        raise NotThere("memory has nothing that the user said: there is nothing to undo")
-    left = {item.key for item in aside} | {last}
+    last = _last_read(items, facts.values(), said_at)
     theirs = {id_ for id_, fact in facts.items() if last in map(forks.part_of, fact.source_ids)}
     undone, changed, changes = UndoneWrite(), list[Fact](), list[Change]()
-    for after in forks.believed(facts, left, said_at, now()):
+    fallen = {item.key: item for item in items if item.key == last}
+    for after in forks.believed(facts, {item.key for item in aside} | {last}, said_at, now()):
         before = facts[after.id]
         if not (after.id in theirs or last in before.ended_by or before.superseded_by in theirs):
             continue
         # it comes back by nothing but being said again
         suspended = (one for one in after.suspended if one.superseded_by not in theirs and last not in one.ended_by)
         without = tuple(one for one in after.withdrawn if forks.part_of(one) != last)
-        after = after.model_copy(update={"withdrawn": without, "suspended": tuple(suspended)})
-        changed.append(after)
+        changed.append(after.model_copy(update={"withdrawn": without, "suspended": tuple(suspended)}))
         if after.id in theirs and not (after.source_ids or without):
             changes.append(PutOp(FACT.namespace(user_id), after.id, None))
         if before.current and not after.current:
             undone.texts.append(before.text)
+            fallen |= {item.key: item for item in items if item.key == after.id}
         elif after.current and not before.current:
             undone.restored.append(after.text)
-    unread = [item for item in waiting if last in item.value["source_ids"]]
-    changes += [PutOp(item.namespace, item.key, None) for item in unread]
-    undone.texts.extend(str(item.value["text"]) for item in unread if not undone.texts)
-    if last in messages and messages[last].value.get("standing"):
-        item = messages[last]
-        value = {name: part for name, part in item.value.items() if name != "standing"}
-        changes.append(PutOp(item.namespace, item.key, value, index=kind_of(value).index(value)))
-        undone.texts.append(str(value["text"]))
-    if profile is not None:
-        fields, gone = split_fields(profile.fields, lambda _field, _value, source: forks.part_of(source) == last)
-        undone.texts.extend(f"{name}: {field.value}" for name, field in gone.items())
-        if gone:
-            place = PROFILE.namespace(user_id), profile.id
-            kept = with_text(profile.model_copy(update={"fields": fields})) if fields else None
-            changes.append(put(user_id, kept) if kept else PutOp(*place, None))
+    made = {item.key: item for item in items if kind_of(item.value).listed and kind_of(item.value).set_aside}
+    # a summary retells the conversation, which stays
+    drawn = {id_: item for id_, item in made.items() if not SUMMARY.matches(item.value)}
+    fall(drawn, fallen, stands=lambda one, _: forks.part_of(one) not in fallen, unsourced=lambda _: False)
+    for item in items:
+        value = item.value
+        place, texts = (item.namespace, item.key), list[str]()
+        if item.key in made and item.key in fallen:
+            changes.append(PutOp(*place, None))
+            texts = [str(title_of(value))]
+        elif PENDING.matches(value) and last in value["source_ids"]:
+            left = [one for one in value["source_ids"] if one != last]
+            is_read = any(said[one].get("role") == "user" for one in left if one in said)
+            # who reads it now starts again
+            rest = {**value, "source_ids": left, "claimed_by": "", "claimed_until": None}
+            changes.append(PutOp(*place, rest if is_read else None, index=False))
+            texts = [] if undone.texts else [str(value["text"])]
+        elif item.key == last and value.get("standing"):
+            rest = {name: part for name, part in value.items() if name != "standing"}
+            changes.append(PutOp(*place, rest, index=kind_of(rest).index(rest)))
+            texts = [str(value["text"])]
+        elif PROFILE.matches(value):
+            profile = Profile.from_value(value)
+            kept, gone = split_fields(profile.fields, lambda _field, _value, source: forks.part_of(source) == last)
+            after_it = with_text(profile.model_copy(update={"fields": kept})).to_value() if kept else None
+            changes += [PutOp(*place, after_it)] if gone else []
+            texts = [f"{name}: {field.value}" for name, field in gone.items()]
+        undone.texts.extend(texts)
     return undone, changed, changes
 
 
-def _last_read(
-    facts: Iterable[Fact], said_at: Mapping[str, datetime], records: Iterable[Item], profile: Profile | None
-) -> str | None:
-    """Return the last message or correction from which something was drawn, or is to be; None for none."""
+def _last_read(items: Sequence[Item], facts: Iterable[Fact], said_at: Mapping[str, datetime]) -> str:
+    """Return the last message or correction from which something was drawn, or is to be."""
     drawn: dict[str, datetime] = {}
     for fact in facts:
         for source in (*fact.source_ids, *fact.ended_by):
             part, latest = forks.part_of(source), source in fact.source_ids[-1:]
             drawn[part] = said_at.get(part, fact.said_at if latest else fact.created_at)
-    for item in records:
-        own = item.value.get("source_ids", ()) if PENDING.matches(item.value) else [item.key]
-        if PENDING.matches(item.value) or item.value.get("standing"):
-            drawn |= {id_: said_at[id_] for id_ in own if id_ in said_at}
-    for field in profile.fields.values() if profile else ():
-        drawn |= {id_: said_at.get(id_, field.updated_at) for id_ in map(forks.part_of, field.source_ids)}
-    return max(drawn, key=drawn.__getitem__, default=None)
+    for item in items:
+        value = item.value
+        waits = value["source_ids"] if PENDING.matches(value) else [item.key] if value.get("standing") else ()
+        drawn |= {id_: said_at[id_] for id_ in waits if id_ in said_at}
+        for field in Profile.from_value(value).fields.values() if PROFILE.matches(value) else ():
+            drawn |= {id_: said_at.get(id_, field.updated_at) for id_ in map(forks.part_of, field.source_ids)}
+    if not drawn:
+        raise NotThere("memory has nothing that the user said: there is nothing to undo")
+    return max(drawn, key=drawn.__getitem__)
 
 
 async def hidden_without(

@@ -21,6 +21,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import ProfileValue
 from react_mem.memory.model.records import Episode, Fact, Level, Message, fact_id, now
 from react_mem.memory.model.states import PendingTurn
+from react_mem.memory.rights.feedback import told_statements
 from react_mem.memory.scopes.episodic import completed
 from react_mem.memory.write.chain import preferences_among
 from react_mem.memory.write.session import (
@@ -43,13 +44,14 @@ MAX_VERBATIM = 100
 def verbatim_facts(messages: Sequence[Message], agent_id: str) -> list[Fact]:
     """Return the user's statements as verbatim facts, each once with all its messages."""
     own = [message for message in messages if message.role == "user"]
-    said = [(m, text) for m in own for text in own_statements_in(whole_text(vars(m)), told=m.session_id == REMEMBERED)]
+    stated = {True: told_statements, False: own_statements_in}
+    said = [(m, text) for m in own for text in stated[m.session_id == REMEMBERED](whole_text(vars(m)))]
     return _verbatim(said, agent_id)
 
 
-def own_statements_in(text: str, *, told: bool = False) -> list[str]:
+def own_statements_in(text: str) -> list[str]:
     """Return the statements of a text, without instructions, which stand as their message."""
-    return [one for one in statements_in(text, MAX_VERBATIM, told=told) if not only_instructs(one)]
+    return [one for one in statements_in(text, MAX_VERBATIM) if not only_instructs(one)]
 
 
 def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], agent_id: str) -> list[Fact]:
@@ -62,7 +64,7 @@ def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], agent_id
         # looked into only where there is room: a megabyte may have thousands of them
         if different is None or len(different) >= MAX_VERBATIM:
             continue
-        if may_state(one.text):
+        if known[one.source_id].session_id == REMEMBERED or may_state(one.text):
             different.add(normalise(one.text))
             said.append((known[one.source_id], one.text))
     return _verbatim(said, agent_id)
@@ -121,8 +123,14 @@ def settle_verbatim(
     ids = {fact.id for fact in kept}
     # what is left behind with its branch has no sources, and may return
     over = (f for f in facts.values() if f.verbatim and f.source_ids and set(f.source_ids) <= set(read))
-    gone = [fact.id for fact in over if fact.id not in ids]
+    gone = [one.id for one in over if one.id not in ids and (one.session_id != REMEMBERED or _is_read(one, facts))]
     return list(changed.values()), gone
+
+
+def _is_read(told: Fact, facts: Mapping[str, Fact]) -> bool:
+    """Return true if a fact was drawn from a statement to memory itself, which stays even if a model finds nothing."""
+    by_it = (f for f in facts.values() if not {*told.source_ids}.isdisjoint((*f.source_ids, *f.ended_by)))
+    return share(told.text, [fact.text for fact in by_it if not fact.verbatim or not fact.current]) > 0
 
 
 def episode(draft: EpisodeDraft, sources: Sequence[str], linked_steps: Sequence[str] = (), **where: str) -> Episode:

@@ -36,7 +36,7 @@ from react_mem.memory.model.operations import Change, Operation, put
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Message, SecretPolicy, discreet_text, fact_id, now
 from react_mem.memory.model.views import MemoryItem
-from react_mem.memory.rights.feedback import check_told, own_statements
+from react_mem.memory.rights.feedback import STATES_NOTHING, check_told, told_statements
 from react_mem.memory.rights.unsaid import read_forgotten
 from react_mem.memory.store.priority import FRONT
 from react_mem.memory.store.process_state import lock_of
@@ -60,7 +60,7 @@ class RememberedWords:
 
 
 async def remember(
-    memory: MemoryFacade, user_id: str, text: str, *, about: str = "", agent_id: str = ""
+    memory: MemoryFacade, user_id: str, text: str, *, about: str = "", agent_id: str = "", alone: bool = False
 ) -> RememberedWords:
     """Remember a user's text verbatim; a fact believed in the same words gets one more source.
 
@@ -68,6 +68,7 @@ async def remember(
         about: The subject by name; empty for the user. Statements about others stand as they are, since no model can
             resolve "she".
         agent_id: The agent that is to read it and lists it among its memories; empty for none.
+        alone: Whether a text that is only small talk is kept too, as an application's wish.
 
     Raises:
         ValueError: If the text is too long or states nothing, such as a question; the message says what to do.
@@ -79,7 +80,9 @@ async def remember(
     check_told(said)
     order = standing_in(said)
     wish = order.said if order is not None and order.kind == "instruction" else ""
-    statements = own_statements(said, or_nothing=bool(wish))
+    statements = told_statements(said, alone=alone)
+    if not (statements or wish):
+        raise ValueError(STATES_NOTHING)
     await make_room(memory.store, user_id, memory.policy.quotas, [said, *statements])
     ids = [fact_id(whom, statement) for statement in statements]
     # each time it is said it is another message: a fact that has ended is believed again when it is said again

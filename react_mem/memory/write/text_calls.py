@@ -20,12 +20,11 @@ from react_mem.memory.model.kinds import DOCUMENT, FACT, MESSAGE
 from react_mem.memory.model.operations import Receipt
 from react_mem.memory.model.records import now
 from react_mem.memory.model.views import MemoryItem, MemoryVersion, ScoredMemory
-from react_mem.memory.rights.feedback import own_statements
+from react_mem.memory.rights.feedback import told_statements
 from react_mem.memory.rights.showing import MAX_PAGE
 from react_mem.memory.store.capabilities import WHOLE
 from react_mem.memory.write.remembering import remember
 
-_KINDS = (FACT.name, DOCUMENT.name)
 _NO_MESSAGES = 'messages: are no messages; give a text, or {"role": "user", "content": "I live in Hue."} each'
 _NOT_THERE = "this user has no such memory; take an `id` that `add`, `search` or `list` returned"
 
@@ -37,27 +36,15 @@ class TextCalls(MemoryFacade):
     async def add(
         self, messages: str | Mapping[str, Any] | Sequence[Any], *, user_id: str, agent_id: str = ""
     ) -> Sequence[MemoryItem]:
-        """Remember what the user says, in their own words, and return the memories, also those known already.
-
-        Args:
-            messages: A text of the user's, or messages, of which the user's statements are remembered. What the
-                application knows goes to `semantic.add`.
-            agent_id: The agent with a model that reads them afterwards; empty for none.
+        """Remember a text, or what the user states in messages, and return the memories, also those known already.
 
         Raises:
-            ValueError: If a text states nothing or is too long, or these are no messages.
+            ValueError: If a text only asks or is too long, or these are no messages.
         """
-        if isinstance(messages, str):
-            return [*(await remember(self, user_id, messages, agent_id=agent_id)).memories]
-        try:
-            given = convert_to_messages([dict(messages)] if isinstance(messages, Mapping) else messages)
-        except Exception:  # LangChain's, of any class, quotes what it cannot read
-            raise ValueError(_NO_MESSAGES) from None
-        told: dict[str, MemoryItem] = {}
-        for text in (text_of(message).strip() for message in given if is_users(message)):
-            if standing_in(text) or own_statements(text, or_nothing=True):
-                told |= {one.id: one for one in (await remember(self, user_id, text, agent_id=agent_id)).memories}
-        return [*told.values()]
+        alone = isinstance(messages, str)
+        texts = [messages] if isinstance(messages, str) else _said_in(messages)
+        done = [await remember(self, user_id, text, agent_id=agent_id, alone=alone) for text in texts]
+        return [*{one.id: one for told in done for one in told.memories}.values()]
 
     async def search(self, query: str, *, user_id: str, limit: int = 10) -> Sequence[ScoredMemory]:
         """Return the facts and documents nearest to a query, the best first, with scores from 0 to 1.
@@ -67,7 +54,7 @@ class TextCalls(MemoryFacade):
         """
         if limit < 1 or not query.strip():
             raise ValueError("query: is empty, or limit: is less than 1; say what to look for, or take `list`")
-        most = dict.fromkeys(("max_memories", "max_docs"), limit)
+        most = {"max_memories": limit, "max_docs": limit}
         policy = self.policy.model_copy(update={"recall": self.policy.recall.model_copy(update=most)})
         asked = {"user_id": user_id, "session_id": "search", "agent_id": "search", "query": query}
         found = await MemoryFacade(self.store, policy).read(
@@ -76,9 +63,8 @@ class TextCalls(MemoryFacade):
         # LangGraph's stores list the rest behind what they find
         hits = [item for item in found if item.arms or item.similarity is not None][:limit]
         scores = [*accumulate((_score(query, item) for item in reversed(hits)), max)][::-1]
-        at = now()
         return [
-            ScoredMemory.of(item.scope, item.id, item.payload, at, most=None).model_copy(update={"score": score})
+            ScoredMemory.of(item.scope, item.id, item.payload, now(), most=None).model_copy(update={"score": score})
             for item, score in zip(hits, scores, strict=True)
         ]
 
@@ -86,21 +72,23 @@ class TextCalls(MemoryFacade):
         """Return the believed facts, the documents and the standing instructions, the latest first."""
         stands = {"kind": MESSAGE.name, "standing": "instruction"}
         orders = await self.store.asearch(MESSAGE.namespace(user_id), filter=stands, limit=WHOLE, refresh_ttl=False)
-        at, cursor, left = now(), "", limit
-        items = [MemoryItem.of(MemoryScope.DIALOG, one.key, one.value, at, most=None) for one in orders]
-        while True:
-            page = await self.page(user_id, kinds=_KINDS, limit=min(left, MAX_PAGE), cursor=cursor)
+        items = [MemoryItem.of(MemoryScope.DIALOG, one.key, one.value, now(), most=None) for one in orders]
+        cursor: str | None = ""
+        left = limit
+        while cursor is not None and (left > 0 or not cursor):
+            page = await self.page(user_id, kinds=(FACT.name, DOCUMENT.name), limit=min(left, MAX_PAGE), cursor=cursor)
             items += page.items
-            left, cursor = left - len(page.items), page.next_cursor or ""
-            if left < 1 or not cursor:
-                return sorted(items, key=lambda one: one.created_at, reverse=True)[:limit]
+            left, cursor = left - len(page.items), page.next_cursor
+        return sorted(items, key=lambda one: one.created_at, reverse=True)[:limit]
 
     async def get(self, id_: str, *, user_id: str) -> MemoryItem | None:
         """Return one memory; None where the user has no such memory."""
         return await self.find(user_id, id_)
 
     async def update(self, id_: str, text: str, *, user_id: str) -> MemoryItem:
-        """Put what the user says in the place of a believed fact, which stays as history; return the new memory."""
+        """Put a text in the place of a believed fact, which stays as history; return the new memory."""
+        if await self.get(id_, user_id=user_id) is None:
+            raise NotThere(_NOT_THERE)
         fact = await self.correct(user_id, id_, text, vouched=True)
         return MemoryItem.of(MemoryScope.SEMANTIC, fact.id, fact.to_value(), now(), most=None)
 
@@ -113,12 +101,21 @@ class TextCalls(MemoryFacade):
 
     async def history(self, id_: str, *, user_id: str) -> Sequence[MemoryVersion]:
         """Return the versions of a fact, the oldest first; `NotThere` without such a memory."""
-        detail = await self.explain(user_id, id_)
-        if detail is None:
+        if (detail := await self.explain(user_id, id_)) is None:
             raise NotThere(_NOT_THERE)
         return detail.history
 
     list = get_all
+
+
+def _said_in(messages: Mapping[str, Any] | Sequence[Any]) -> list[str]:
+    """Return the texts of messages in which the user states or orders something."""
+    try:
+        given = convert_to_messages([dict(messages)] if isinstance(messages, Mapping) else messages)
+    except Exception:  # LangChain's, of any class, quotes what it cannot read
+        raise ValueError(_NO_MESSAGES) from None
+    texts = [text_of(message).strip() for message in given if is_users(message)]
+    return [text for text in texts if standing_in(text) or told_statements(text, alone=False)]
 
 
 def _score(query: str, item: MemoryResultItem) -> float:

@@ -30,6 +30,10 @@ COMMANDS: list[tuple[dict[str, Any], str]] = [
         {"command": "create", "path": "/memories/a/b/c.md", "file_text": "x" * 1536},
         "File created successfully at: /memories/a/b/c.md",
     ),
+    ({"command": "create", "path": "/memories/a", "file_text": "x"}, "Error: File /memories/a already exists"),
+    ({"command": "create", "path": "/memories", "file_text": "x"}, "Error: File /memories already exists"),
+    ({"command": "create", "path": f"{AT}/x", "file_text": "x"}, f"Error: {AT} is a file, and no directory"),
+    ({"command": "rename", "old_path": AT, "new_path": f"{AT}/x"}, f"Error: {AT} is a file, and no directory"),
     (
         {"command": "create", "path": "/memories/.git/x", "file_text": "x"},
         "File created successfully at: /memories/.git/x",
@@ -41,6 +45,10 @@ COMMANDS: list[tuple[dict[str, Any], str]] = [
     (
         {"command": "view", "path": AT, "view_range": [2, -1]},
         f"Here's the content of {AT} with line numbers:\n     2\tcà phê\n     3\t",
+    ),
+    (
+        {"command": "str_replace", "path": AT, "old_str": "\n", "new_str": ""},
+        "No replacement was performed. Multiple occurrences of old_str `\n` in lines: 1, 2. Please ensure it is unique",
     ),
     ({"command": "view", "path": "/memories/none"}, f"The path /memories/none {NO_PLACE}"),
     (
@@ -97,6 +105,22 @@ async def test_each_command_answers_in_the_words_that_anthropic_documents(memory
     assert found[0].path == "/notes.txt"
     await MemoryFacade(memory_store).forget_user("ann")
     assert await MemoryFacade(memory_store).list_records("ann", [MemoryScope.FILES]) == []
+
+
+async def test_a_text_that_overlaps_itself_is_no_single_one_and_a_megabyte_keeps_the_loop_free(
+    memory_store: MemoryStore,
+) -> None:
+    tool = ClaudeMemoryMiddleware(store=memory_store, user_id="ann")
+    for path, text in ((AT, "aaa"), ("/memories/empty", ""), ("/memories/long", "dòng\n" * 160_000)):
+        await tool.aexecute({"command": "create", "path": path, "file_text": text})
+    replaced = await tool.aexecute({"command": "str_replace", "path": AT, "old_str": "aa", "new_str": "b"})
+    assert replaced.startswith("No replacement was performed. Multiple occurrences")
+    empty = {"path": "/memories/empty"}
+    assert (await tool.aexecute({"command": "view", **empty})).endswith(":\n     1\t")
+    assert "edited" in await tool.aexecute({"command": "insert", "insert_line": 0, "insert_text": "x", **empty})
+    late = {"command": "view", "path": "/memories/long", "view_range": [159_999, 900_000]}
+    assert (await tool.aexecute(late)).count("\n") == 3
+    assert (await tool.aexecute({**late, "view_range": [5, 2]})).count("\n") == 0
 
 
 async def test_claude_is_offered_its_own_tool_and_any_other_model_one_with_the_same_commands(

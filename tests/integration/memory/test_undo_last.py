@@ -70,6 +70,21 @@ async def test_what_a_model_read_of_a_turn_is_taken_back_and_a_waiting_turn_is_n
     assert [one.text for one in messages if one.role == "user"] == said
 
 
+async def test_an_episode_goes_with_the_turn_it_is_of_and_the_rest_of_the_same_time_stays(
+    memory_store: MemoryStore,
+) -> None:
+    async with open_memory(store=memory_store) as memory:
+        where = {"user_id": "ann", "session_id": "s", "agent_id": "a"}
+        await memory.add("I have a boat.", user_id="ann")
+        await memory.episodic.record("Buy a boat", source_ids=["elsewhere"], outcome="bought", **where)
+        await memory.add("I live in Hue.", user_id="ann")
+        [said] = (await memory.semantic.history(user_id="ann"))[-1].source_ids
+        await memory.episodic.record("Move to Hue", source_ids=[said], outcome="moved", **where)
+        assert (await memory.undo_last("ann")).texts == ["I live in Hue.", "Move to Hue"]
+        left = (await memory.page("ann", kinds=["fact", "episode"])).items
+        assert {one.title for one in left} == {"I have a boat.", "Buy a boat"}
+
+
 async def test_over_rest_it_is_the_callers_own_and_what_is_held_stays(memory_store: MemoryStore) -> None:
     async with open_memory(store=memory_store) as memory, client_as(memory_store, "ann") as client:
         assert (await client.post("/memory/v1/undo")).status_code == 404

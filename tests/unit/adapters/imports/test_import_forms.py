@@ -107,6 +107,17 @@ async def test_a_conversation_is_read_in_any_form_that_was_met(
     assert done.skipped == skipped
 
 
+@pytest.mark.parametrize("parents", [["m1"], ["m2", "m1"], ["m2", "m3", "m1"]])
+async def test_messages_in_a_ring_are_in_no_branch_that_was_left(parents: list[str], tmp_path: Path) -> None:
+    ring = [said(f"m{n}", f"I have {n} cats.", parent=parent) for n, parent in enumerate(parents, start=1)]
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps(talk(*ring, *ring[:1])), encoding="utf-8")
+    memory = MemoryFacade(InMemoryStore())
+    await import_memories(memory, "claude", str(file), "ann")
+    messages = await memory.list_records("ann", [MemoryScope.DIALOG])
+    assert sum(one.payload["kind"] == "message" for one in messages) == len(parents)
+
+
 async def test_what_is_not_to_be_remembered_is_not_even_where_there_is_nothing_else(tmp_path: Path) -> None:
     file = tmp_path / "conversations.json"
     file.write_text(json.dumps([SECRET]), encoding="utf-8")
