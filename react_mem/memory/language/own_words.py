@@ -283,7 +283,7 @@ def _is_name(label: str) -> bool:
     return shaped and _LABEL_WORDS.isdisjoint(spelt) and not is_mail_label(label)
 
 
-_UNSPACED_NAME = pattern_of(f"[{UNSPACED}ー]+")
+_UNSPACED_NAME = pattern_of(f"[{UNSPACED}]+")
 
 
 def _after_lead(text: str, begin: int, end: int, line: str) -> int | None:
