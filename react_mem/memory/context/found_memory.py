@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from functools import cached_property
-from itertools import groupby
+from itertools import dropwhile, groupby
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from react_mem.memory.language import length
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.own_words import parts
-from react_mem.memory.language.statements import is_pleasantry, is_question, is_request, sentences
+from react_mem.memory.language.statements import is_pleasantry, is_question
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.language.times import told_day
 from react_mem.memory.llm.answers import flat
@@ -278,6 +278,11 @@ def _spoken_by(role: str, speaker: str) -> str:
 
 _WORD = re.compile(r"\w+")
 
+_MARKS = frozenset('"“”„«»「」()')
+
+_PIECES = re.compile(r"[^.!?…。！？\n]*[.!?…。！？\s]*")
+"""Sentences, or parts of one, with what ends them: joined they are the text."""
+
 
 class FoundMemory:
     """Retrieved memory, rendered once, however often it is chosen; `times` shows the time of day, `zone` dates it."""
@@ -293,15 +298,14 @@ class FoundMemory:
         self.text, self._quoted = said or shown, not said and bool(shown)
         """Text to show."""
         if item.source == MESSAGE.name and not self._quoted:
-            role, speaker = (str(item.payload.get(name) or "") for name in ("role", "speaker"))
-            self.text = _told_by(self.text, role, speaker, item.fragments)
+            self.text = _told_by(self.text, item.fragments)
         self.key = normalise(self.text)
         """Normalised text; empty for a message without content of its own."""
         self.about = normalise(str(item.payload.get("about") or ""))
         """Normalised name of its subject; empty where none is named, as of a message."""
         self._beside = [("", *_told("quoted", shown))] if said and shown else []
         for part in item.fragments:
-            if part.id != item.id and (content := _told_by(part.content, part.role, part.speaker, item.fragments)):
+            if part.id != item.id and (content := _told_by(part.content, item.fragments)):
                 key, line = _as_said(part.model_copy(update={"content": content}))
                 self._beside.append((part.id, key, line + changed_since(item.doubts, part.id)))
         self._lines: dict[tuple[int, int], str] = {}
@@ -357,31 +361,26 @@ class FoundMemory:
         return {key: line for id_, key, line in self._beside if id_ not in ids and key and key not in known}
 
 
-def _told_by(said: str, role: str, speaker: str, beside: Sequence[Fragment]) -> str:
-    """Return a message without the pleasantries around it; empty for mere pleasantries, and for a few words with which
-    an assistant takes note of a statement. `beside` are the texts of the exchange, of which the message is one.
+def _told_by(said: str, beside: Sequence[Fragment]) -> str:
+    """Return a message without the pleasantries before and behind its words; empty for mere pleasantries.
+
+    `beside` are the texts of the exchange: "Yes." after a question is an answer, and is left as it is.
     """
-    if not role or len(said) > MAX_LINE_CHARS:
+    if len(said) > MAX_LINE_CHARS:
         return said
-    of_user = [one.content for one in beside if one.role == "user"] if role == "assistant" else []
-    asked = any(is_question(one) or is_request(one) for one in of_user)
-    if of_user and not (asked or speaker or any(map(str.isdigit, said))) and length(said) < _FEW_WORDS:
-        return ""
     names = tuple(name[:_SHORT_NAME].casefold() for one in beside for name in one.speaker.split())
 
-    def tells(sentence: str) -> bool:
-        words = sentence.split()
-        return len(words) > _MANY_WORDS or not is_pleasantry(
-            " ".join(word for word in words if not (names and word.casefold().startswith(names)))
+    def is_mere(piece: str) -> bool:
+        words = piece.split()
+        return (
+            len(words) <= _MANY_WORDS
+            and _MARKS.isdisjoint(piece)
+            and is_pleasantry(" ".join(word for word in words if not (names and word.casefold().startswith(names))))
         )
 
-    told = sentences(said)
-    first = next(filter(tells, told), "")
-    last = next(filter(tells, reversed(told)), "")
-    if not first:
-        # "Yes." may be an answer
-        return said if asked else ""
-    return said[max(said.find(first), 0) : said.rfind(last) + len(last)]
+    told = [*dropwhile(is_mere, _PIECES.findall(said))]
+    told = [*dropwhile(is_mere, reversed(told))][::-1]
+    return "".join(told).strip() or (said if any(is_question(one.content) for one in beside) else "")
 
 
 def _as_said(part: Fragment) -> tuple[str, str]:

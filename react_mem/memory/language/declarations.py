@@ -22,7 +22,7 @@ from react_mem.memory.language import (
 from react_mem.memory.language.folding import has_words
 
 _MAX_CHARS = 400  # a longer sentence is prose, not chat: it is kept as it is
-_QUOTED = pattern_of(r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|‘[^‘’]+’|«[^«»]+»|「[^「」]+」|『[^『』]+』")
+QUOTED = pattern_of(r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|‘[^‘’]+’|«[^«»]+»|「[^「」]+」|『[^『』]+』")
 # without the letters of scripts that put no space before and behind it
 _PART = rf"[^\s@{UNSPACED}\u3000-\u303f\uff00-\uffef]"
 _ADDRESS = pattern_of(
@@ -59,7 +59,7 @@ def declares(sentence: str) -> bool:
             return False
     # what is quoted, and an address, tells by its words nothing of the sentence, and stands in it as a number does
     text = _ADDRESS.sub(_VALUE, unicodedata.normalize("NFC", sentence))
-    bare = _END.sub("", _QUOTED.sub(_VALUE, text).strip())
+    bare = _END.sub("", QUOTED.sub(_VALUE, text).strip())
     if not _LETTER.search(bare):
         return False
     language = language_of(bare)

@@ -247,7 +247,7 @@ GENERIC_NAMES = frozenset(words_under("generic_names"))
 """Words for the user of a chat, such as "user" or "human", in all languages."""
 
 _GIVEN_NAMES = tuple(words_under("given_names"))
-_UNSPACED_NAME = pattern_of(f"[{UNSPACED}ー]+")
+_UNSPACED_NAME = pattern_of(f"[{UNSPACED}]+")
 _SPOKEN_OF = pattern_of(
     "|".join(one.replace("_", " ") + r"(?!\w)" * (not _UNSPACED_NAME.match(one)) for one in words_under("spoken_of")),
     re.IGNORECASE,

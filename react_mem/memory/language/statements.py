@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Literal
 
 from react_mem.memory.language import EVERY, LANGUAGES, either, languages_of, length, pattern_of, patterns_under
-from react_mem.memory.language.declarations import declares, has_structure
+from react_mem.memory.language.declarations import QUOTED, declares, has_structure
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS, edges, has_words, normalise
 from react_mem.memory.language.hedging import has_sign, is_hypothetical
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
@@ -170,7 +170,11 @@ def speaks_of_own(text: str) -> bool:
     >>> speaks_of_own("Write a card for my sister"), speaks_of_own("Write me a poem"), speaks_of_own("Wo wohne ich?")
     (True, False, True)
     """
-    said = unicodedata.normalize("NFC", text[:_MAX_QUESTION])
+    said = QUOTED.sub(" ", unicodedata.normalize("NFC", text[:_MAX_QUESTION]))
+    order, colon, _ = said.replace("：", ":").partition(":")
+    if colon and is_request(order):
+        # the rest is what it is to be done with
+        said = order
     return any(one["own"].search(one["favour"].sub(" ", said)) for one in _OWN)
 
 

@@ -33,6 +33,9 @@ _STATES = 0.5
 _ALL = 0.8
 """Share of a message's words in a former fact from which all of the message has changed."""
 
+_SHORT = 1_000
+"""Most characters of such a message: to compare a longer one takes its time."""
+
 _Value = Mapping[str, Any]
 
 
@@ -114,11 +117,11 @@ def _stated(item: MemoryResultItem, facts: Sequence[_Value]) -> Iterator[_Stated
         if not SUMMARY.matches(part):
             yield from (_Stated(fact, id_, text) for fact in facts if id_ in map(part_of, fact["source_ids"]))
             continue
-        sources, words = set(part.get("source_ids") or ()), Vocabulary([text])
-        for fact in facts:
-            of_it = fact["session_id"] == part.get("session_id") or not sources.isdisjoint(fact["source_ids"])
-            if of_it and words.share(_words(fact)) >= _STATES:
-                yield _Stated(fact, id_, text, str(part.get("created_at")))
+        sources, session = set(part.get("source_ids") or ()), part.get("session_id")
+        of_it = [one for one in facts if one["session_id"] == session or not sources.isdisjoint(one["source_ids"])]
+        words = Vocabulary([text] if of_it else ())
+        told = (fact for fact in of_it if words.share(_words(fact)) >= _STATES)
+        yield from (_Stated(fact, id_, text, str(part.get("created_at"))) for fact in told)
 
 
 def _heir(fact: _Value, former: Mapping[str, _Value]) -> str:
@@ -151,7 +154,7 @@ def _change(stated: _Stated, heir: _Value | None) -> MemoryDoubt | None:
         text=str(heir["text"]) if heir is not None and believed else "",
         since=since[:10],
         of=of,
-        part="" if not summed_up and share(text, [said]) >= _ALL else said,
+        part="" if not summed_up and len(text) <= _SHORT and share(text, [said]) >= _ALL else said,
     )
 
 

@@ -7,35 +7,39 @@ from math import exp
 from typing import Any
 
 from react_mem.memory.index.recall import Recall, RecallHit
+from react_mem.memory.language import languages_of
 from react_mem.memory.language.statements import is_pleasantry, is_question, is_request, speaks_of_own
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.kinds import EPISODE, FACT, KNOWLEDGE, MESSAGE, SUMMARY
 
 WEIGHTS: Mapping[str, float] = {
-    "constant": -2.05,
-    "similarity": 1.9,
-    "similarity_ahead": 1.3,
-    "score_ahead": 1.7,
-    "few": -0.95,
-    "coverage": 1.25,
-    "names_somebody": 3.45,
-    "speaks_of_own": 2.54,
-    "asks": 1.09,
-    "requests": 1.26,
-    "is_pleasantry": -2.41,
-    "words": -0.72,
+    "constant": -2.39,
+    "similarity": 2.11,
+    "similarity_ahead": 1.12,
+    "score_ahead": 1.92,
+    "few": -0.5,
+    "coverage": 1.44,
+    "names_somebody": 3.98,
+    "speaks_of_own": 3.78,
+    "asks": 0.54,
+    "requests": 0.97,
+    "is_pleasantry": -2.31,
+    "words": -0.49,
 }
 """Weights of the features in the logistic model, as `python -m benchmarks.relevance.fit` fits them."""
 
-NEEDED = 0.4
-"""Probability from which a message needs memories. Below, it gets none."""
+NEEDED = 0.3
+"""Probability from which a message needs memories. Below, it gets none, and a question `LEAST`."""
 
-SURELY = 0.6
+SURELY = 0.5
 """Probability from which it gets all that was found; between the two, the best few."""
 
 BEST = 4
 """Memories where it is not sure that any is needed; and the rank that the best one is compared with."""
+
+LEAST = 2
+"""Memories for a question that seems to need none: whoever asks for a fact must not be met with nothing."""
 
 _UNRELATED = 0.7
 _AHEAD = 2.0
@@ -62,14 +66,15 @@ def relevant(answer: Recall, message: str) -> list[RecallHit]:
     needed = probability(answer, message)
     if needed >= SURELY:
         return found
-    most = BEST if needed >= NEEDED else 0
+    most = BEST if needed >= NEEDED else LEAST if is_question(message) and not is_pleasantry(message) else 0
     kept = [one for one in found if _is_gated(one.item.value)][:most]
     return [one for one in found if one in kept or not _is_gated(one.item.value)]
 
 
 def probability(answer: Recall, message: str) -> float:
-    """Return the probability that a message needs any of the hits; 1 where similarities say nothing."""
-    if answer.idle is None or not any(one.similarity is not None for one in answer.found):
+    """Return the probability that a message needs any of the hits; 1 where similarities or its words say nothing."""
+    is_compared = answer.idle is not None and any(one.similarity is not None for one in answer.found)
+    if not is_compared or not (any(languages_of(message)) or is_pleasantry(message)):
         return 1.0
     return 1 / (1 + exp(-sum(WEIGHTS[name] * value for name, value in features(answer, message).items())))
 

@@ -1,7 +1,7 @@
 """Candidates of recalls in namespaces that are too large for a process, by the indexes of the database.
 
-The nearest texts, those with the question's rarest words, those of its times, and their neighbours are read and scored
-as usual. The database also counts the frequency of words.
+The nearest texts, those with a rare word of the question or all its common ones, those of its times, and their
+neighbours are read and scored as usual. The database also counts the frequency of words.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import hashlib
 import logging
 import math
 import time
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextvars import Context
+from itertools import accumulate
 from typing import Any, LiteralString, cast
 
 import numpy as np
@@ -192,10 +193,13 @@ class NamespaceIndexes:
             texts, length = await self._size(conn, owner, prefix)
             counted = await (await conn.execute(_HAVING, words | {"most": _COUNTED})).fetchall()
             corpus = Corpus(texts, length, {row["word"]: min(row["texts"], texts) for row in counted})
+            rarities = _rarities(corpus, weights)
+            proposing, together = _proposing(rarities, corpus)
             asked = {
                 **words,
-                "rarities": _rarities(corpus, weights),
-                "proposing": _rarest(corpus),
+                "rarities": list(rarities.values()),
+                "proposing": proposing,
+                "together": together,
                 "required": list(weights.required),
                 "refused": list(weights.refused),
                 "without": list(op.without),
@@ -277,7 +281,7 @@ _CANDIDATES: LiteralString = f"""
         WHERE {_OF_THEM} AND v.half IS NOT NULL ORDER BY v.half <=> %(vector)s::halfvec LIMIT %(near)s
     ), worded AS (
         SELECT v.key, v.field_name, v.place FROM store_vectors v
-        WHERE {_OF_THEM} AND v.words && %(proposing)s::int4[]
+        WHERE {_OF_THEM} AND (v.words && %(proposing)s::int4[] OR v.words @> %(together)s::int4[])
         ORDER BY (
             SELECT sum(asked.rarity) FROM unnest(%(words)s::int4[], %(rarities)s::float8[]) AS asked (word, rarity)
             WHERE v.words @> ARRAY[asked.word]
@@ -317,20 +321,20 @@ _READ: LiteralString = f"""
 """  # noqa: S608 - of literals
 
 
-def _rarest(corpus: Corpus) -> list[int]:
-    """Return the words that propose texts: the rarest, until enough texts have one. To order by all of their words the
-    texts of common words as well takes a second of 100,000 texts.
+def _proposing(rarities: Mapping[int, float], corpus: Corpus) -> tuple[list[int], list[int]]:
+    """Return the words of which one proposes a text: the rarest, until enough texts have one; and those that do so
+    together, the others.
+
+    To order the texts of each common word takes a second of 100,000. A text with nothing but one of them ranks behind
+    the many with a rarer one.
     """
-    proposing: list[int] = []
-    texts = 0
-    for word, having in sorted(corpus.having.items(), key=lambda one: one[1]):
-        if texts >= _PROPOSED:
-            break
-        proposing.append(word)
-        texts += having
-    return proposing
+    ranked = sorted(rarities, key=lambda word: -rarities[word])
+    texts = [0, *accumulate(corpus.having[word] for word in ranked)]
+    first = sum(before < _PROPOSED for before in texts[:-1])
+    rare, common = ranked[:first], ranked[first:]
+    return rare, common if len(common) > 1 else rare
 
 
-def _rarities(corpus: Corpus, weights: Weights) -> list[float]:
-    counts = ((corpus.having[word], weight) for word, weight in weights.words.items())
-    return [weight * math.log(1 + (corpus.texts - having + 0.5) / (having + 0.5)) for having, weight in counts]
+def _rarities(corpus: Corpus, weights: Weights) -> dict[int, float]:
+    counts = ((word, corpus.having[word], weight) for word, weight in weights.words.items())
+    return {word: weight * math.log(1 + (corpus.texts - had + 0.5) / (had + 0.5)) for word, had, weight in counts}

@@ -16,7 +16,8 @@ from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.store import owner_recall, owner_texts
+from react_mem.memory.model.interface import Arm
+from react_mem.memory.store import large_namespaces, owner_recall, owner_texts
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.citus import CITUS_URL
 from tests.support.recalling import SCALE, asked, keys, message, open_recalling, put, recalled, shared_database
@@ -245,5 +246,20 @@ class TestALargeNamespace:
                 assert shown(found) == shown(expected)
             found = await large.asearch(space, query="zebra", limit=5)
             assert len(found) == 5
+        finally:
+            await large.indexes.settle()
+
+    async def test_proposes_what_has_all_common_words_beside_the_rare_ones(
+        self, stores: Stores, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(large_namespaces, "_PROPOSED", 1)
+        space = ("memory", next(OWNERS), "dialog")
+        values = {f"c{n}": message(("rocket", "bakery")[n % 2], n, session="common") for n in range(30)}
+        values |= {"rare": message("lantern", 1), "both": message("rocket and bakery", 1, session="both")}
+        await put(stores.first, values, space)
+        large = MemoryStore(stores.first.pool, stores.first.embedding, index_limit=20)
+        try:
+            found = await recalled(large, "rocket, bakery or lantern", namespace=space, arms=frozenset({Arm.LEXICAL}))
+            assert {"both", "rare"} <= {hit.key for hit in found.found}
         finally:
             await large.indexes.settle()
