@@ -31,7 +31,7 @@ from react_mem.memory.merging.transcript import misdated, withheld
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.identity import Identity, identify, switched_off, why_off
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
-from react_mem.memory.model.namespaces import characters_of, off_loop
+from react_mem.memory.model.namespaces import READING, characters_of, off_loop
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.last_known import DATABASE
@@ -186,7 +186,9 @@ class TurnMemory:
         start = next((place + 1 for place in range(last, -1, -1) if not is_users(thread[place])), 0)
         turn, policy = thread[start:], self.agent.policy.secrets
         # passed to a thread where it takes more than a moment
-        found = {str(one.id): one for one in await off_loop(10 * characters_of(turn), partial(withheld, turn, policy))}
+        found = {
+            str(one.id): one for one in await off_loop(READING * characters_of(turn), partial(withheld, turn, policy))
+        }
         if found and tells and self.turns is not None:
             self.say("store", "off", _WITHHELD)
         return found

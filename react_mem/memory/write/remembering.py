@@ -32,9 +32,9 @@ from react_mem.memory.merging.reconcile import reconcile, stated, to_fact, ways
 from react_mem.memory.merging.transcript import SAID_AT, RecordName, message_record_id, to_records, withheld
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE
-from react_mem.memory.model.operations import Change, Operation, put
+from react_mem.memory.model.operations import Change, Operation, discreet_text, put
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Fact, Message, SecretPolicy, discreet_text, fact_id, now
+from react_mem.memory.model.records import Fact, Message, SecretPolicy, fact_id, now
 from react_mem.memory.model.views import MemoryItem
 from react_mem.memory.rights.feedback import check_told, own_statements
 from react_mem.memory.rights.unsaid import read_forgotten
@@ -74,7 +74,7 @@ async def remember(
         MemoryFull: If the quotas leave no room for it.
         WriteConflict: If other writers of the owner were faster every time.
     """
-    said, name = discreet_text(storable(text).strip(), memory.policy.secrets), " ".join(storable(about).split())
+    said, name = await discreet_text(storable(text).strip(), memory.policy.secrets), " ".join(storable(about).split())
     whom = "user" if name.casefold() in ("", "user") else name
     check_told(said)
     order = standing_in(said)
