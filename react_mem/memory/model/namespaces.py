@@ -153,6 +153,9 @@ several times that under load.
 _A_MESSAGE = 20
 """Characters counted for a message beside its text: a long thread takes time however short its messages are."""
 
+READING = 10
+"""Weight of a character that is looked through for secrets."""
+
 
 async def off_loop(characters: int, work: Callable[[], Result]) -> Result:
     """Run a function, in a thread if it works on a text of many characters, and return its result."""

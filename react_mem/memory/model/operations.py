@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from typing import Literal, Protocol
 
 from langgraph.store.base import BaseStore, PutOp
@@ -12,9 +13,11 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel, Field
 
 from react_mem.memory import telemetry
+from react_mem.memory.language.secrets import kept_of, masked, secrets_in
 from react_mem.memory.model.kinds import Kind, kind_named
+from react_mem.memory.model.namespaces import READING, off_loop
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Record, Role, fact_id, now
+from react_mem.memory.model.records import REFUSED, Record, Role, SecretPolicy, fact_id, now
 
 Relation = Literal["new", "same", "changes", "ends", "corrects", "unsure", "forget"]
 """Relation of a statement to a known fact: independent of it; the same in other words; its new state; its end; it
@@ -338,3 +341,25 @@ def _embedded(change: Change) -> str:
         return ""
     [field, *_] = change.index or ["text"]
     return str(change.value.get(field) or change.key)
+
+
+async def discreet_text(text: str, policy: SecretPolicy = "mask") -> str:
+    """Return a text of the user as it may be kept; a ValueError if it is off the record or holds a refused secret.
+
+    A text of some length is read in a thread.
+
+    >>> import asyncio
+    >>> asyncio.run(discreet_text("My PIN is 4821."))
+    'My PIN is [secret: code].'
+    """
+    return await off_loop(READING * len(text), partial(_discreet, text, policy))
+
+
+def _discreet(text: str, policy: SecretPolicy) -> str:
+    left = kept_of(text)
+    if left is None:
+        raise ValueError("text: is said off the record, so it is not kept")
+    found = secrets_in(left) if policy == "refuse" else []
+    if found:
+        raise ValueError(REFUSED.format(found[0].kind))
+    return left if policy == "keep" else masked(left)

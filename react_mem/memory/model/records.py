@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from react_mem.memory.language.folding import normalise
-from react_mem.memory.language.secrets import kept_of, masked, masked_in, secrets_in
+from react_mem.memory.language.secrets import masked_in
 from react_mem.memory.model.origins import Origin, lowest
 
 _ID_SPACE = uuid.UUID("6f1f3c0a-5d0e-5a57-9f0c-6d1b6f9f7b11")
@@ -100,7 +100,7 @@ class Level(StrEnum):
 
 SecretPolicy = Literal["mask", "keep", "refuse"]
 
-_REFUSED = "text: holds a secret ({}), and the policy refuses these (`secrets: refuse`); leave it out"
+REFUSED = "text: holds a secret ({}), and the policy refuses these (`secrets: refuse`); leave it out"
 
 
 class Votes(BaseModel, extra="forbid", frozen=True):
@@ -164,7 +164,7 @@ class Record(BaseModel, extra="forbid", frozen=True):
         if after == value:
             return self
         if policy == "refuse":
-            raise ValueError(_REFUSED.format(self.kind))
+            raise ValueError(REFUSED.format(self.kind))
         return self.from_value(after)
 
     @classmethod
@@ -504,18 +504,3 @@ def with_origin(record: AnyRecord, origins: Iterable[Origin]) -> AnyRecord:
     """Return a record trusted no more than these origins of its sources, nor more than before."""
     origin = lowest([record.origin, *origins])
     return record if origin is record.origin else record.model_copy(update={"origin": origin})
-
-
-def discreet_text(text: str, policy: SecretPolicy = "mask") -> str:
-    """Return a text of the user as it may be kept; a ValueError if it is off the record or holds a refused secret.
-
-    >>> discreet_text("My PIN is 4821."), discreet_text("I like tea.")
-    ('My PIN is [secret: code].', 'I like tea.')
-    """
-    left = kept_of(text)
-    if left is None:
-        raise ValueError("text: is said off the record, so it is not kept")
-    found = secrets_in(left) if policy == "refuse" else []
-    if found:
-        raise ValueError(_REFUSED.format(found[0].kind))
-    return left if policy == "keep" else masked(left)

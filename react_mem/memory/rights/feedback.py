@@ -34,8 +34,8 @@ from react_mem.memory.merging.skill_life import after_use, sources_of, without_u
 from react_mem.memory.model.identity import CORRECTED
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE, OUTCOME, kind_of
-from react_mem.memory.model.operations import Change, Operation, put
-from react_mem.memory.model.records import Fact, Message, Record, discreet_text, fact_id, now, record_id
+from react_mem.memory.model.operations import Change, Operation, discreet_text, put
+from react_mem.memory.model.records import Fact, Message, Record, fact_id, now, record_id
 from react_mem.memory.model.states import Skill, TurnOutcome
 from react_mem.memory.model.views import fingerprint
 from react_mem.memory.rights.holds import FacadePart
@@ -147,7 +147,7 @@ class FeedbackCalls(FacadePart):
             ValueError: If it is not a fact that is believed, or the text states nothing, or nothing new; the message
                 names the cause.
         """
-        words = discreet_text(storable(text).strip(), self.policy.secrets)
+        words = await discreet_text(storable(text).strip(), self.policy.secrets)
         check_told(words)
 
         async def step() -> tuple[Fact, list[Change]]:

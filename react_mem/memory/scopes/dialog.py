@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from operator import itemgetter
 from typing import Any, get_args
 
@@ -21,7 +22,7 @@ from react_mem.memory.merging.blocks import kept_apart, led_apart
 from react_mem.memory.merging.transcript import message_record_id, misdated, to_records
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent, named_session
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
-from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.namespaces import READING, characters_of, off_loop, scope_namespace
 from react_mem.memory.model.operations import Change
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.records import (
@@ -232,8 +233,9 @@ class DialogMemoryStore(ScopeStore):
         known = {value["id"]: value["turn"] for value in stored}
         first = max(known.values(), default=-1) + 1
         of = {"session_id": session_id, "agent_id": agent_id}
-        owner = Owner(user_id, thread=messages)
-        records = to_records(messages, first=first, owner=owner, policy=self._policy.secrets, **of)
+        owner, policy = Owner(user_id, thread=messages), self._policy.secrets
+        made = partial(to_records, messages, first=first, owner=owner, policy=policy, **of)
+        records = await off_loop(READING * characters_of(messages), made)
         said = [
             self.made(Message, {**record.to_value(), **vouched[record.id]}) if record.id in vouched else record
             for record in records

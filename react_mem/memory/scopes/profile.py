@@ -16,6 +16,7 @@ from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.secrets import masked_in
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.namespaces import READING, off_loop
 from react_mem.memory.model.operations import Change, put
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.profile_schema import PROFILE_KEY, Profile, ProfileField, ProfileFieldSpec, ProfileValue
@@ -101,10 +102,9 @@ class ProfileMemoryStore(ScopeStore):
         No value is trusted more than its source messages. `told` is the flow of it: see `written_in`.
         """
         if self._policy.secrets != "keep":
-            values = {
-                name: value.model_copy(update={"value": masked_in({name: value.value})[name]})
-                for name, value in values.items()
-            }
+            given = {name: value.value for name, value in values.items()}
+            kept = await off_loop(READING * sum(map(len, given.values())), partial(masked_in, given))
+            values = {name: value.model_copy(update={"value": kept[name]}) for name, value in values.items()}
         before = await self.get_profile(user_id)
         known = await origins_of(self.store, user_id, (one for value in values.values() for one in value.source_ids))
         vouched = {

@@ -17,9 +17,9 @@ from react_mem.memory.language.folding import normalise
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import DOCUMENT, FACT, kinds_of
-from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.operations import Operation, discreet_text
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Document, Fact, discreet_text, now, with_zone, written_in
+from react_mem.memory.model.records import Document, Fact, now, with_zone, written_in
 from react_mem.memory.retrieval.last_known import as_of as believed_as_of
 from react_mem.memory.scopes.scope import MAX_AS_OF, ScopeStore, with_spare
 
@@ -129,7 +129,7 @@ class SemanticMemoryStore(ScopeStore):
 
     async def _add(self, user_id: str, facts: Sequence[Mapping[str, Any] | str], **written: Any) -> list[Fact]:
         made = [_operation(fact) for fact in facts]
-        operations = [replace(one, text=discreet_text(one.text, self._policy.secrets)) for one in made]
+        operations = [replace(one, text=await discreet_text(one.text, self._policy.secrets)) for one in made]
         await self._room(user_id, [operation.text for operation in operations])
         return await write_facts(self.store, user_id, operations, at=now(), **written)
 

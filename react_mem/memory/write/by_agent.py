@@ -28,9 +28,9 @@ from react_mem.memory.model.external import OWN_TOOLS, origin_of_result
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
 from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE, title_of
-from react_mem.memory.model.operations import EpisodeDraft, Operation, Receipt
+from react_mem.memory.model.operations import EpisodeDraft, Operation, Receipt, discreet_text
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import Fact, discreet_text, now, record_id
+from react_mem.memory.model.records import Fact, now, record_id
 from react_mem.memory.model.views import ScoredMemory
 from react_mem.memory.rights.forgetting import Forgotten, forget, forget_said
 from react_mem.memory.rights.hidden import Hiding
@@ -213,8 +213,8 @@ class ToolMemory:
         if said is None or self.heard.unkept:
             return None
         policy = self.memory.policy.secrets
-        said = replace(said, text=discreet_text(said.text, policy), quote=discreet_text(said.quote, policy))
-        text = discreet_text(text, policy)
+        said = replace(said, text=await discreet_text(said.text, policy), quote=await discreet_text(said.quote, policy))
+        text = await discreet_text(text, policy)
         known = await related_facts(self.memory.store, self.user_id, [replaces]) if replaces.strip() else []
         replaced = meant_facts(replaces, known) if known else []
         if replaces.strip() and not replaced:

@@ -31,7 +31,7 @@ from react_mem.memory.merging.transcript import kept_out, misdated, withheld
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.identity import Identity, identify, switched_off, why_off
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
-from react_mem.memory.model.namespaces import characters_of, off_loop
+from react_mem.memory.model.namespaces import READING, characters_of, off_loop
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.last_known import DATABASE
@@ -210,7 +210,7 @@ class TurnMemory:
         paused = await self.paused()
         # passed to a thread where it takes more than a moment
         look = partial(withheld, turn, policy)
-        out: Sequence[Any] = kept_out(turn) if paused else await off_loop(10 * characters_of(turn), look)
+        out: Sequence[Any] = kept_out(turn) if paused else await off_loop(READING * characters_of(turn), look)
         found = {str(one.id): one for one in out}
         if found and tells and self.turns is not None:
             self.say("store", "off", _PAUSED if paused else _WITHHELD)

@@ -32,9 +32,9 @@ from react_mem.memory.merging.reconcile import reconcile, stated, to_fact, ways
 from react_mem.memory.merging.transcript import SAID_AT, RecordName, message_record_id, to_records, withheld
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE
-from react_mem.memory.model.operations import Change, Operation, put
+from react_mem.memory.model.operations import Change, Operation, discreet_text, put
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Fact, Message, SecretPolicy, discreet_text, fact_id, now
+from react_mem.memory.model.records import Fact, Message, SecretPolicy, fact_id, now
 from react_mem.memory.model.views import MemoryItem
 from react_mem.memory.rights.feedback import STATES_NOTHING, check_told, told_statements
 from react_mem.memory.rights.holds import is_paused
@@ -79,7 +79,7 @@ async def remember(
     """
     if await is_paused(memory.store, user_id):
         raise ValueError("text: the user has paused memory, so nothing is remembered; end the pause first")
-    said, name = discreet_text(storable(text).strip(), memory.policy.secrets), " ".join(storable(about).split())
+    said, name = await discreet_text(storable(text).strip(), memory.policy.secrets), " ".join(storable(about).split())
     whom = "user" if name.casefold() in ("", "user") else name
     check_told(said)
     order = standing_in(said)

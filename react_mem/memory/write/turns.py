@@ -32,7 +32,7 @@ from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
-from react_mem.memory.model.namespaces import characters_of, off_loop, scope_namespace
+from react_mem.memory.model.namespaces import READING, characters_of, off_loop, scope_namespace
 from react_mem.memory.model.operations import Change, delete, put, put_unembedded
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Message, now
@@ -64,7 +64,6 @@ _MAX_STEP = 500
 _MAX_STEPS = 20
 """Limits of the agent's steps in a note: characters of each, and the number of the latest; the thread has all."""
 
-_READING = 10  # weight of a character that is looked through for secrets
 _MAX_NOTE = 600  # characters of the user's words in a note
 END_CONVERSATION = "end_conversation"  # tool with which an agent ends a conversation
 AgentStep = Mapping[str, Any]
@@ -112,7 +111,7 @@ class TurnToStore:
             made = to_records(said, first=start, owner=owner, policy=policy, known=known, **session.where)
             return made, steps if policy == "keep" else [masked_in(dict(step), known) for step in steps]
 
-        records, steps = await off_loop(_READING * characters_of(said), read)
+        records, steps = await off_loop(READING * characters_of(said), read)
         if session.elsewhere:
             records = [record.model_copy(update={"elsewhere": True}) for record in records]
         # no answer is trusted more than what it was made of
