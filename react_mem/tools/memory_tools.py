@@ -17,7 +17,6 @@ from react_mem.errors import LegalHoldError, MemoryFull
 from react_mem.memory import Episode, Fact, MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, Message, Summary
 from react_mem.memory.context import (
     LABELS,
-    MAX_LINE_CHARS,
     flat,
     profile_lines,
     render_line,
@@ -26,7 +25,7 @@ from react_mem.memory.context import (
     whole_text,
 )
 from react_mem.memory.runtime import switched_off
-from react_mem.memory.turns import ToolMemory, Unclear, cause_of, identify, why_off
+from react_mem.memory.turns import MAX_LINE_CHARS, ToolMemory, Unclear, cause_of, identify, why_off
 from react_mem.tools.registry import GovernedTool, governed
 
 _TIMEOUT = 10.0

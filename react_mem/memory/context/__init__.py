@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from react_mem.memory.context.dialogue import is_step as is_step
     from react_mem.memory.context.dialogue import render_pages as render_pages
     from react_mem.memory.context.dialogue import squeezed_text as squeezed_text
-    from react_mem.memory.context.found_memory import MAX_LINE_CHARS as MAX_LINE_CHARS
     from react_mem.memory.context.found_memory import labelled as labelled
     from react_mem.memory.context.found_memory import profile_lines as profile_lines
     from react_mem.memory.context.found_memory import render_line as render_line

@@ -254,8 +254,8 @@ _SPOKEN_OF = pattern_of(
 )
 
 
-class Head(NamedTuple):
-    """What stands before the words of a message like a name, and where the words begin; true without one.
+class NamedLead(NamedTuple):
+    """Name that stands before the words of a message, and where the words begin.
 
     `is_person` is true for a person's name who is not spoken of behind it, and for the id of one.
     """
@@ -265,7 +265,7 @@ class Head(NamedTuple):
     is_person: bool = False
 
 
-def named_in(text: str) -> Head:
+def named_in(text: str) -> NamedLead:
     """Return what stands before the words of a message like the name of who says it.
 
     A given name in another line as well makes it a conversation, which somebody shows.
@@ -275,15 +275,15 @@ def named_in(text: str) -> Head:
     """
     found = _HEAD.match(text, 0, _MAX_LEAD)
     if found is None:
-        return Head()
+        return NamedLead()
     name = _name_of(found)
     lines = islice(_lines(text, found.end()), _MOST_LEADS)
     heads = filter(None, (_HEAD.match(text, begin, min(end, begin + _MAX_LEAD)) for begin, end in lines))
     others = set(map(_name_of, heads))
     if any(map(_is_given, others - {name})):
-        return Head()
+        return NamedLead()
     of_person = bool(found[1]) or (_is_given(name) and not _SPOKEN_OF.match(text, found.end()))
-    return Head(name, found.end(), of_person)
+    return NamedLead(name, found.end(), of_person)
 
 
 def _name_of(head: re.Match[str]) -> str:

@@ -33,7 +33,7 @@ from langgraph.store.base import BaseStore, Item, PutOp
 from langgraph.types import Command, Send
 
 from react_mem.memory.language.folding import normalise
-from react_mem.memory.language.own_words import GENERIC_NAMES, Head, named_in
+from react_mem.memory.language.own_words import GENERIC_NAMES, NamedLead, named_in
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.blocks import texts_of, with_text, words_in
 from react_mem.memory.model.namespaces import meta_namespace, setting
@@ -119,7 +119,7 @@ class Owner:
         is_opaque = not self.name and sum(map(str.isdigit, self.user_id)) >= _DIGITS
         return is_opaque and {one_name(one.name or "") for one in self._said} == {name}
 
-    def _is_person(self, before: Head) -> bool:
+    def _is_person(self, before: NamedLead) -> bool:
         if not before.name or before.is_person or normalise(before.name) in GENERIC_NAMES:
             return before.is_person
         return self.is_called(before.name) or self._take_turns

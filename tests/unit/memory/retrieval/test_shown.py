@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from react_mem.memory.context import MAX_LINE_CHARS, count_tokens, render_memories
+from react_mem.memory.context import count_tokens, render_memories
 from react_mem.memory.context.found_memory import MAX_PARTNER_CHARS
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
+from react_mem.memory.turns import MAX_LINE_CHARS
 
 Said = tuple[str, str]
 """The id and the text of a message."""
