@@ -14,7 +14,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NotRequired
+from typing import Any, NotRequired, get_args
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
@@ -27,7 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from react_mem.agents.agent_opening import ConfiguredRunners
-from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
+from react_mem.agents.config import AgentConfig, Overridable, available_agents, load_agent_config
 from react_mem.agents.context import left_manager, refuse_names
 from react_mem.agents.context_preview import offered_context
 from react_mem.agents.resolve import build_agent, resolve_agent
@@ -56,11 +56,14 @@ _NAMES = "__react_mem_names"
 
 
 def refuse_chosen(config: RunnableConfig | None) -> None:
-    """Refuse a run with an unknown name in its context, or a misspelt one in `configurable`: `ChoiceRefused`."""
+    """Refuse a run with an unknown name in its context, or a choice of ours in `configurable` that nobody leaves to
+    callers or that is misspelt: `ChoiceRefused`.
+    """
     configurable = (config or {}).get("configurable") or {}
     if noted := configurable.get(_NAMES):
         # a server copies `configurable` into a context that it is not given; there others have names of their own
         refuse_names((name for name in noted["named"] if name not in configurable), noted["known"])
+        refuse_names((name for name in get_args(Overridable) if configurable.get(name) is not None), noted["known"])
         refuse_names(configurable, noted["known"], others=True)
 
 

@@ -51,7 +51,7 @@ async def build(name, variable):
 
 async def main():
     graphs = json.loads(os.environ["LANGSERVE_GRAPHS"])
-    built = {name: await build(*spec.rsplit(":", 1)) for name, spec in graphs.items()}
+    built = {name: await build(*spec["path"].rsplit(":", 1)) for name, spec in graphs.items()}
     files = [module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "react_mem"]
     print(json.dumps({"built": built, "files": files}))
 

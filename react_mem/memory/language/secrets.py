@@ -181,9 +181,11 @@ _RANDOM = pattern_of(r"(?<![\w/.=+-])[A-Za-z0-9_+/=-]{24,200}(?![\w/-]{0,60}\.\w
 _COIN = pattern_of(r"[13][1-9A-HJ-NP-Za-km-z]{25,34}")
 _DIGEST = pattern_of(r"(?:sha\d*|md5|integrity|digest|etag|base64,)[-:= \"']*$", re.IGNORECASE)
 _PHRASE = pattern_of(
-    r"(?<![\w'’-])(?:(?:\d{1,2}[.)] ?)?[a-z]{3,8}[ \n]{1,3}){11,23}(?:\d{1,2}[.)] ?)?[a-z]{3,8}(?![\w'’-])"
+    r"(?<![\w'’,;-])(?<![\w'’,;] )(?:(?:\d{1,2}[.)] ?)?[a-z]{3,8}[ \n]{1,3}){11,23}(?:\d{1,2}[.)] ?)?[a-z]{3,8}"
+    r"(?![\w'’-])(?! [\w'’])"
 )
 _PHRASE_LENGTHS = {12, 15, 18, 21, 24}
+"""A recovery phrase has so many words, few of them twice, and stands by itself: not in a longer run of words."""
 
 
 def _key_blocks(text: str) -> Iterator[Secret]:
@@ -207,7 +209,7 @@ def _by_form(text: str, begin: int, stop: int) -> Iterator[Secret]:
             yield Secret("key", *match.span())
     for match in _PHRASE.finditer(text, begin, stop):
         words = re.findall(r"[a-z]+", match[0])
-        if len(words) in _PHRASE_LENGTHS and _SMALL.isdisjoint(words):
+        if len(words) in _PHRASE_LENGTHS and 4 * len({*words}) >= 3 * len(words) and _SMALL.isdisjoint(words):
             yield Secret("phrase", *match.span())
 
 
