@@ -134,10 +134,7 @@ def _heir(fact: _Value, former: Mapping[str, _Value]) -> str:
 
 
 def _change(stated: _Stated, heir: _Value | None) -> MemoryDoubt | None:
-    """Return the change since a record stated a fact.
-
-    None where the record says the heir too, the heir says the same, or the summary knew it.
-    """
+    """Return the change since a record stated a fact; None if the record knew it, or the heir says the same."""
     fact, of, text, summed_up = stated
     said = _words(fact)
     if heir is not None:
