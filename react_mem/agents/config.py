@@ -250,7 +250,7 @@ def load_agent_config_file(path: str | Path) -> AgentConfig:
 
 
 def _extended(path: Path, below: tuple[Path, ...] = ()) -> tuple[dict[Any, Any], Path]:
-    """Return the keys of a file over those of the agent that it extends, and the file that names standing files.
+    """Return a file's keys over the keys of the agent that it extends, and the file that names standing files.
 
     Blocks of keys are joined key by key; a list replaces a list. `below` are the files that extend it. A file that
     extends its own name means the agent of this package.

@@ -88,7 +88,7 @@ _SAID = "What is said of one run, beside the messages; all may be left out."
 
 
 def offered_context(configs: Sequence[AgentConfig], *, picks: bool = False) -> type[AgentContext]:
-    """Return a subclass of `AgentContext` whose schema offers the choices left by agents.
+    """Return a subclass of `AgentContext` with the choices that agents leave to callers in its schema.
 
     Offered is what any agent leaves where the caller `picks` one (the default first), else what all of them leave.
     A choice of another field is refused at the start of the run.

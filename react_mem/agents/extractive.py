@@ -367,7 +367,7 @@ class _Turn:
         return [memory for memory in memories if not OWN_ANSWER.match(memory.text)]
 
     def _conversation(self) -> list[Remembered]:
-        """Return what the author of the question stated in this conversation, this message included."""
+        """Return the statements by the author of the question in this conversation, this message included."""
         said: list[Remembered] = [Remembered(statement, SAID) for statement in self.said]
         room = _CONVERSATION_CHARS
         forgotten: list[str] = []

@@ -341,7 +341,7 @@ class MemoryFacade(MemoryViews, HoldingViews, FeedbackCalls, Erasure, HiddenCall
     async def list_records(
         self, user_id: str, scopes: Sequence[MemoryScope] = tuple(MemoryScope)
     ) -> list[MemoryResultItem]:
-        """Return every record of some scopes of a user, whatever the policy says, the latest first, as `page` does."""
+        """Return every record of some scopes of a user under any policy, the latest first, as `page` does."""
         found = [
             self._scopes[MemoryScope(item.namespace[2])].shown(item)
             for item in await asyncio.to_thread(latest_first, await everything(self.store, user_id))

@@ -83,7 +83,7 @@ def _threads(ctx: Auth.types.AuthContext, value: Any, administrator: bool) -> Au
 
 
 async def _refuse_held(owner: str, thread_id: str) -> None:
-    """Refuse to delete a thread under a legal hold with 423: what was said there is to stay, also in the thread."""
+    """Refuse with 423 to delete a thread under a legal hold: its messages are to stay, also in the thread."""
     # by its name, since it imports all routes, and these import this module
     app = import_module("react_mem.graphs.http").app
     store = getattr(app.state, "store", None)

@@ -184,7 +184,7 @@ def returned_by(read: Callable[..., Any]) -> Any:
 
 
 def found(one: _T | None, name: str) -> _T:
-    """Return one of the caller's, such as a memory; 404 if there is none."""
+    """Return a record of the caller, such as a memory; 404 if there is none."""
     if one is None:
         raise HTTPException(404, f"this user has no such {name}")
     return one

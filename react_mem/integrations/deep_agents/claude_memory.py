@@ -48,7 +48,7 @@ _COMMAND = {
 
 
 class ClaudeMemoryMiddleware(MemoryFilesBackend, AgentMiddleware[AgentState[Any], Any, Any]):
-    """Claude's memory tool for an agent; the arguments are those of `MemoryFilesBackend`.
+    """Claude's memory tool for an agent, with the arguments of `MemoryFilesBackend`.
 
     Without an agent, `aexecute` takes the input of a tool call of Anthropic's API, and the owner has to be named.
     """
@@ -151,7 +151,7 @@ def _numbered(header: str, text: str, first: int, last: int | None) -> str:
 
 
 def _listing(at: str, files: Mapping[str, FileData]) -> str:
-    """Return the files and folders up to two levels deep, with their sizes; a folder's is that of its files."""
+    """Return the files and folders up to two levels deep, with their sizes; a folder has the size of its files."""
     sizes: Counter[str] = Counter({at: 0})
     for path, data in files.items():
         parts, size = path.removeprefix(area_below(at)).split("/"), size_of(data)

@@ -169,7 +169,7 @@ class OwnedFiles:
         return outcome
 
     async def create(self, path: str, data: FileData, origin: Origin) -> bool:
-        """Write a file where there is none; return false where there is one. Raises what `put` does."""
+        """Write a file where there is none; return false where there is one. Raises the errors of `put`."""
         whole, is_new = self._whole(path), False
 
         def made(known: Mapping[str, AgentFile]) -> list[AgentFile]:

@@ -48,7 +48,7 @@ def chatgpt_entries(file: ImportFile) -> Iterator[Entry]:
 
 
 def _objects(stream: BinaryIO, name: str) -> Iterator[tuple[Any, str]]:
-    """Yield the objects of a file with their places: those of an array or of lines, or the one that is the file."""
+    """Yield the objects of a file with their places: of an array, of lines, or the file itself."""
     whole: dict[str, Any] = {}
     for element in json_elements(stream, name):
         if element.section in ("", "conversations"):
@@ -62,7 +62,7 @@ def _objects(stream: BinaryIO, name: str) -> Iterator[tuple[Any, str]]:
 
 
 def _branch(parents: dict[str, str], last: str, dates: Mapping[str, datetime | None]) -> dict[str, int]:
-    """Return the places of the messages in the branch that was open last; without its end, that of the latest leaf."""
+    """Return the places of the messages in the branch that was open last, or else in the latest leaf's branch."""
     if last not in parents:
         inner = {parent for id_, parent in parents.items() if parent != id_}
         # of messages in a ring none is a leaf, and the last one is its end

@@ -32,7 +32,7 @@ _NOTED = ("agent_id", "app_id", "run_id", "actor_id", "role", "attributed_to", "
 
 
 def mem0_entries(file: import_files.ImportFile) -> Iterator[Entry]:
-    """Yield the memories of Mem0; what it has from an assistant is a message of the assistant's."""
+    """Yield the memories of Mem0; an assistant's statement is a message of the assistant."""
     any_file, turns = False, count()
     for name, stream in file.parts(import_files.JSON_FILES):
         any_file = True
@@ -69,7 +69,7 @@ def _owner_of(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _said_by(value: Mapping[str, Any]) -> Role:
-    """Return the role of who said what a memory is from, the user's for an unknown one."""
+    """Return the role of the speaker behind a memory, `user` for an unknown one."""
     named = import_files.text_of(value.get("attributed_to")) or import_files.text_of(value.get("role"))
     role = named.strip().lower()
     return _ROLES.get(role) or (cast("Role", role) if role in get_args(Role) else "user")

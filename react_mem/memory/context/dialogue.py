@@ -197,8 +197,7 @@ def chain_of(results: Sequence[MemoryResultItem], session_id: str) -> tuple[Cont
 def render_summaries(
     entries: Sequence[ChainEntry], max_tokens: int, changed: Sequence[MemoryDoubt] = ()
 ) -> PromptBlock[ChainEntry]:
-    """Render the summaries and messages of a chain (the oldest first) within a number of tokens, each with what has
-    `changed` since.
+    """Render the summaries and messages of a chain, the oldest first, within some tokens, each with later changes.
 
     Where not all of it fits, entries that stand for the fewest messages go first, the oldest before the newer.
     """

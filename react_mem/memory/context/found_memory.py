@@ -180,7 +180,7 @@ def render_line(
 
 
 def changed_since(doubts: Iterable[MemoryDoubt], id_: str) -> str:
-    """Return what has changed since a message or summary, a line for each change below its own."""
+    """Return the changes since a message or summary, a line for each, to stand below it."""
     told = (f"\n  ({flat(one.change, 2 * MAX_PARTNER_CHARS)})" for one in doubts if one.of == id_)
     return "".join(dict.fromkeys(told))
 

@@ -72,7 +72,7 @@ def one_place(ranked: Sequence[FoundMemory], question: str = "") -> list[FoundMe
 
 
 def _says_nothing(memory: FoundMemory, kept: Sequence[FoundMemory], asked: bool) -> bool:
-    """Return true if a memory adds nothing; `asked` is true where the user wants to know what was asked before."""
+    """Return true if a memory adds nothing; `asked` is true where the user wants to know earlier questions."""
     if any(_repeats(memory, other) for other in kept):
         return True
     facts = [other for other in kept if other.part is BriefingPart.FACTS]

@@ -286,7 +286,7 @@ class HitsToShow:
             )
 
     def recall(self, missing: Mapping[Arm, str]) -> Recall:
-        """Return what was found, with the causes of the arms that this recall asked in vain."""
+        """Return the result, with the causes of the arms that this recall asked in vain."""
         own = {arm: cause for arm, cause in missing.items() if arm in self.op.arms}
         return Recall(self.found, own, self._idle, self.op.question.names)
 

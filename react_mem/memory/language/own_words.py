@@ -266,7 +266,7 @@ class NamedLead(NamedTuple):
 
 
 def named_in(text: str) -> NamedLead:
-    """Return what stands before the words of a message like the name of who says it.
+    """Return the lead of a message that may name its speaker, such as `Bob:`.
 
     A given name in another line as well makes it a conversation, which somebody shows.
 

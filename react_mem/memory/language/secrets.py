@@ -1,4 +1,4 @@
-"""Secrets in a text, such as passwords, keys, card numbers and recovery phrases; and what is said off the record.
+"""Secrets in a text, such as passwords, keys, card numbers and recovery phrases; and messages off the record.
 
 A secret is known by its form (prefixes of providers, key blocks, passwords in addresses, card numbers, randomness), or
 by its name with a value behind or before it; the names are data of the languages. Ids are none: UUIDs, hashes, IBANs,

@@ -324,7 +324,7 @@ _LENGTH, _OF_A_THING, _PAST = cue("no_past"), cue("past_of_a_thing"), cue("past"
 
 
 def role_asked(question: str) -> Literal["user", "assistant", ""]:
-    """Return the role whose messages a question is for; empty for both, as in a summary, or none.
+    """Return the role of the messages that a question asks for; empty for both, as in a summary, or none.
 
     >>> role_asked("Which hotel did you suggest for me?"), role_asked("Which hotel did I tell you about?")
     ('assistant', 'user')

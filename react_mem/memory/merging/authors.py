@@ -241,7 +241,7 @@ async def _inputs(config: RunnableConfig, runs: int, *, and_before: bool = False
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield the texts in a run's input, whatever its form, and the texts and ids of its messages."""
+    """Yield the texts in a run's input of any form, and the texts and ids of its messages."""
     if isinstance(value, str):
         yield value.strip()
     elif isinstance(value, BaseMessage):

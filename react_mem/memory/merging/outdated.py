@@ -51,7 +51,7 @@ def former_operations(query: MemoryQuery, question: Question | None, policy: Mem
 async def with_doubts(
     store: BaseStore, query: MemoryQuery, results: Sequence[MemoryResultItem], answers: Iterable[Any] = ()
 ) -> list[MemoryResultItem]:
-    """Return results with what speaks against each; the store is asked, once, only if something does.
+    """Return results with the doubts about each; the store is asked, once, only if there are any.
 
     A message whose fact another one has replaced comes last, behind that one, if the question is about it.
 
@@ -103,7 +103,7 @@ class _Stated(NamedTuple):
 
 
 def _stated(item: MemoryResultItem, facts: Sequence[_Value]) -> Iterator[_Stated]:
-    """Yield what states former facts: a message they came from, or a summary of such messages with their words."""
+    """Yield the statements of former facts: messages they came from, and summaries of these with their words."""
     value = item.payload
     parts: Iterable[_Value] = [value]
     if item.source == CHAIN.name:
@@ -134,9 +134,7 @@ def _heir(fact: _Value, former: Mapping[str, _Value]) -> str:
 
 
 def _change(stated: _Stated, heir: _Value | None) -> MemoryDoubt | None:
-    """Return what has changed since a record stated a fact; None for nothing: the heir is said by it too, or says the
-    same, or the summary knew it.
-    """
+    """Return the change since a record stated a fact; None if the record knew it, or the heir says the same."""
     fact, of, text, summed_up = stated
     said = _words(fact)
     if heir is not None:

@@ -254,7 +254,7 @@ class _Batch:
 
 
 def _may_change(operation: Operation, fact: Fact) -> bool:
-    """Return true for the user's own words, and for those of the person whom a fact is about and by."""
+    """Return true for the user's own words, and for a speaker's words on the speaker's own fact."""
     own = fact.origin is Origin.SPEAKER and normalise(fact.about) == normalise(operation.speaker)
     return operation.origin is Origin.USER or (operation.origin is Origin.SPEAKER and own)
 

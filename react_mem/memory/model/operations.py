@@ -344,7 +344,7 @@ def _embedded(change: Change) -> str:
 
 
 async def discreet_text(text: str, policy: SecretPolicy = "mask") -> str:
-    """Return a text of the user as it may be kept; a ValueError if it is off the record or holds a refused secret.
+    """Return a user's text without its secrets; a ValueError if it is off the record or holds a refused secret.
 
     A text of some length is read in a thread.
 

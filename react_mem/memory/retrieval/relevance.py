@@ -1,4 +1,4 @@
-"""Relevance: whether a message needs what was found for it, and which facts; for small talk and most tasks, nothing."""
+"""Relevance: a message gets the memories and facts that it needs, none for small talk and most tasks."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def probability(answer: Recall, message: str) -> float:
 
 
 def features(answer: Recall, message: str) -> dict[str, float]:
-    """Return the features of a message and what was found for it, each of some units at most.
+    """Return the features of a message and its search results, each of some units at most.
 
     The best result is measured against the similarity of small talk and the fourth result: where something is needed,
     it stands out.

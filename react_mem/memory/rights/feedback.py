@@ -236,7 +236,7 @@ STATES_NOTHING = (
 
 
 def check_told(text: str) -> None:
-    """Refuse a text that is empty, too long, or asks to forget something, with a `ValueError` that says what to do."""
+    """Refuse a text that is empty, too long, or asks to forget something, with a `ValueError` and advice."""
     if not text:
         raise ValueError("text: is empty; say what is true")
     if len(text) > MAX_INDEXED_CHARS:
@@ -246,7 +246,7 @@ def check_told(text: str) -> None:
 
 
 def told_statements(text: str, *, alone: bool = True) -> list[str]:
-    """Return what a text tells memory itself, each once: an explicit wish, so that any form will do ("Likes tea").
+    """Return the statements in a text meant for memory, each once; any form will do ("Likes tea").
 
     Questions, requests and pleasantries beside other sentences are left out, and so are standing instructions. A text
     that stands `alone` is kept even so, unless it is nothing but a question or somebody else's words.

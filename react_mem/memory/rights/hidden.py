@@ -161,7 +161,7 @@ class HiddenCalls(FacadePart):
         return undone
 
     async def undo_last(self, user_id: str) -> UndoneWrite:
-        """Take back what was drawn from what the user said last: what that added goes, what it ended holds again.
+        """Undo the last write: facts drawn from the user's last words go, and facts that they ended hold again.
 
         Episodes and knowledge drawn from it go too. The conversation stays as it was said, with its summaries, and a
         fact that was said before with its other sources. A turn that waits is not read.
@@ -201,7 +201,7 @@ class HiddenCalls(FacadePart):
 def _taken_back(
     user_id: str, items: Sequence[Item], aside: Sequence[Item]
 ) -> tuple[UndoneWrite, list[Fact], list[Change]]:
-    """Return what was drawn from the user's last words, the facts that change without them, and further writes."""
+    """Return the memories drawn from the user's last words, the facts that change without them, and further writes."""
     said = {item.key: item.value for item in (*items, *aside) if MESSAGE.matches(item.value)}
     said_at = {id_: datetime.fromisoformat(str(value["created_at"])) for id_, value in said.items()}
     facts = {item.key: Fact.from_value(item.value) for item in items if FACT.matches(item.value)}

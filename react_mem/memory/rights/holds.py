@@ -116,10 +116,10 @@ _PAUSE = "pause"
 
 
 class Pausing(FacadePart):
-    """An owner's wish that nothing more is remembered: what is known is used all the same."""
+    """Pause of an owner's memory: it stores nothing more, and known memories are used all the same."""
 
     async def pause(self, user_id: str, *, paused: bool = True) -> bool:
-        """Remember nothing of a user's turns from now on, or with `paused=False` remember again; return what holds now.
+        """Pause a user's memory, which stores no more turns, or with `paused=False` go on; return true while paused.
 
         What was said before and waits is still read. Turns of a pause are not made up for once it is over.
         """

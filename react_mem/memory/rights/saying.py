@@ -200,7 +200,7 @@ class Sayings:
 
 
 def _mark(word: str, own: Vocabulary) -> str:
-    """Return what a word of a clause is: joining, own to the fact, other, or nothing to go by."""
+    """Return the kind of a word in a clause: joining, own to the fact, other, or empty for nothing to go by."""
     if word.casefold() in JOINING:
         return "joining"
     if not content_words(word) or speaks_of_self(word):

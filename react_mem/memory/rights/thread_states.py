@@ -1,4 +1,4 @@
-"""Checks of what the states of a user's threads still say after a forgetting, by channel.
+"""Checks of a user's thread states for forgotten words, by channel.
 
 A thread keeps its messages: those that memory knows as forgotten are blank in its prompts. Any other channel, and any
 other message, such as a tool's result, may go to the model again: middleware reads files, notes and lists from there.
@@ -40,7 +40,7 @@ async def look_through_threads(
     texts: Sequence[str],
     sessions: Iterable[str],
 ) -> AsyncIterator[Check]:
-    """Yield a check of each channel of a user's threads: the threads whose state says the forgotten.
+    """Yield a check of each channel of a user's threads, with the threads that still say forgotten words.
 
     These are the threads in which memory was at work, and the given sessions of its records. Those for which there is
     no time are counted.
@@ -79,7 +79,7 @@ async def look_through_threads(
 async def _channels_of(
     checkpointer: BaseCheckpointSaver[Any], thread_id: str, user_id: str, unnamed: str
 ) -> dict[str, list[Any]]:
-    """Return the present values of a thread's channels, those of the graphs within its graph among them.
+    """Return the present values of a thread's channels, also of the graphs within its graph.
 
     What names another owner is not read, as a record may name any thread as its session; what names none is of the
     `unnamed`.

@@ -75,7 +75,7 @@ class StoreCapabilities:
         return await self.abatch_if(ops, guard)
 
     def refused_rows(self, user_id: str) -> list[str]:
-        """Return the stored keys of an owner's rows that were left out of what was read, since they do not open."""
+        """Return the stored keys of an owner's rows that reads left out, since they do not open."""
         return []
 
     async def apage(self, namespace: Namespace, behind: tuple[str, str], limit: int) -> OwnedPage | None:

@@ -322,8 +322,7 @@ _READ: LiteralString = f"""
 
 
 def _proposing(rarities: Mapping[int, float], corpus: Corpus) -> tuple[list[int], list[int]]:
-    """Return the words of which one proposes a text: the rarest, until enough texts have one; and those that do so
-    together, the others.
+    """Return the rarest words, until enough texts have one of them, and the others, which propose a text together.
 
     To order the texts of each common word takes a second of 100,000. A text with nothing but one of them ranks behind
     the many with a rarer one.

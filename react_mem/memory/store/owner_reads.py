@@ -94,7 +94,7 @@ class OwnerReads(StoreCapabilities):
     _omit_expired: bool
 
     def refused_rows(self, user_id: str) -> list[str]:
-        """Return the stored keys of an owner's rows that were left out of what was read, since they do not open."""
+        """Return the stored keys of an owner's rows that reads left out, since they do not open."""
         return self.codec.refused(owner_of(owner_namespace(user_id)))
 
     async def apage(self, namespace: Namespace, behind: tuple[str, str], limit: int) -> OwnedPage:

@@ -157,7 +157,7 @@ class RowCodec:
             self._ring.forget(*owners)
 
     def erased(self, owner: str) -> None:
-        """Drop what is cached of an owner who is erased."""
+        """Drop the cache of an owner who is erased."""
         self.forget([owner])
         for place in [place for place in list(self._refused) if owner_of_path(place[0]) == owner]:
             self._refused.pop(place, None)
@@ -178,7 +178,7 @@ class RowCodec:
         return await use(await self.latest(owners))
 
     async def latest(self, owners: Collection[str]) -> Keys:
-        """Return the keys of owners, read anew."""
+        """Read the keys of owners again and return them."""
         self.forget(owners)
         keys = await self.keys(owners)
         keys.sure = True

@@ -36,7 +36,7 @@ class TextCalls(MemoryFacade):
     async def add(
         self, messages: str | Mapping[str, Any] | Sequence[Any], *, user_id: str, agent_id: str = ""
     ) -> Sequence[MemoryItem]:
-        """Remember a text, or what the user states in messages, and return the memories, also those known already.
+        """Remember a text, or the user's statements in messages, and return the memories, known ones too.
 
         Raises:
             ValueError: If a text only asks or is too long, or these are no messages.
@@ -93,7 +93,7 @@ class TextCalls(MemoryFacade):
         return MemoryItem.of(MemoryScope.SEMANTIC, fact.id, fact.to_value(), now(), most=None)
 
     async def delete(self, id_: str, *, user_id: str) -> Receipt:
-        """Forget a memory for good, with what derives from it and what said it; `NotThere` without such a memory."""
+        """Forget a memory for good, with its sentences and all derived from it; `NotThere` without such a memory."""
         receipt = await self.forget(user_id, id_)
         if not (receipt.removed or receipt.rewritten):
             raise NotThere(_NOT_THERE)

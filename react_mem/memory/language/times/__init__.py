@@ -310,7 +310,7 @@ _KNOWN_WORDS = [
 
 
 def _in_known_words(question: str) -> str:
-    """Return a question with its times in the words of a language whose times are read."""
+    """Return a question with its times in the words of a language with a reader of times."""
     language = other_language(question)
     if not language and known_language(question):
         return question

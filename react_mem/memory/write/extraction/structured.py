@@ -143,7 +143,7 @@ class StructuredExtractor:
         return said.text, said.broken_off
 
     def wishes(self, briefing: Briefing) -> list[str]:
-        """Return what is said to the model of this conversation only."""
+        """Return the instructions that the model gets for this conversation only."""
         return [self._speakers] * briefing.speakers + [self._snapshot] * briefing.snapshot
 
     def prompt(self, briefing: Briefing, failed: InvalidOutput | None = None) -> list[BaseMessage]:
