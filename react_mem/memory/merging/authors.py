@@ -7,10 +7,11 @@ Only the user teaches facts about the user; a speaker's facts are about and by t
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -187,13 +188,26 @@ async def added_in_run(thread: Sequence[M], since: str | None, config: RunnableC
         return []
     # a thread that was rewritten begins with what stands for the messages that are gone
     is_rewritten = since is not None and last < 0 and len(human) <= _MOST_RUNS
-    said = await _inputs(config, _MOST_RUNS if is_rewritten else _RUNS if nested else 1)
-    own = [message for message in human if message.id in said or message.text.strip() in said]
+    step = None if nested else (config.get("metadata") or {}).get("langgraph_step")
+    said = await _inputs(config, _MOST_RUNS if is_rewritten else _RUNS if nested else 1, step=step)
+    own = [message for message in human if _is_in(message, said)]
     if not own:
         first = next((message.name for message in thread if is_users(message)), None) if nested else None
         return [_added(one) for one in human if nested and one.name and one.name != first]
     begin = 0 if is_rewritten else human.index(own[0])
     return [_added(one) for one in human[begin:] if one not in own]
+
+
+_LOOKS = 5
+_MOMENT = 0.03
+"""How often, and after how many seconds, the input of a run is looked up again: it is stored while the run goes on."""
+
+_FIRST = 3
+"""Most steps from the input of a run to a node that begins it."""
+
+
+def _is_in(message: BaseMessage, said: Collection[str]) -> bool:
+    return message.id in said or (bool(message.text.strip()) and message.text.strip() in said)
 
 
 def _added(message: M) -> M:
@@ -218,10 +232,11 @@ async def without_authority(thread: Sequence[AnyMessage], config: RunnableConfig
     ]
 
 
-async def _inputs(config: RunnableConfig, runs: int, *, and_before: bool = False) -> set[str]:
+async def _inputs(config: RunnableConfig, runs: int, *, and_before: bool = False, step: int | None = None) -> set[str]:
     """Return the texts in the inputs of a thread's latest runs, and the ids of their messages; none where not known.
 
-    With those of the thread as it was before the first of as many runs, if it is stored with each checkpoint.
+    With those of the thread as it was before the first of as many runs, if it is stored with each checkpoint. Of a run
+    at a `step`, the input must be among them.
     """
     place = config.get("configurable") or {}
     saver, thread_id = place.get("__pregel_checkpointer"), place.get("thread_id")
@@ -230,7 +245,14 @@ async def _inputs(config: RunnableConfig, runs: int, *, and_before: bool = False
         return found
     root: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
     try:
-        latest = [saved.checkpoint async for saved in saver.alist(root, filter={"source": "input"}, limit=runs)]
+        for _ in range(_LOOKS):
+            saved = [one async for one in saver.alist(root, filter={"source": "input"}, limit=runs)]
+            if step is None or (saved and step - saved[0].metadata.get("step", step) <= _FIRST):
+                break
+            await asyncio.sleep(_MOMENT)
+        else:
+            return found
+        latest = [one.checkpoint for one in saved]
         for checkpoint in latest:
             found.update(_strings(checkpoint["channel_values"].get("__start__")))
         if and_before and len(latest) == runs:
