@@ -88,6 +88,7 @@ CHANGED: dict[str, Any] = {
         "max_memories": 5000,
         "max_bytes": 9_000_000,
     },
+    "secrets": "keep",
     "quotas": {"messages_a_day": 5000, "model_calls_a_day": 9000, "memories": 40_000, "bytes": 80_000_000},
     "extraction": {
         "topics": True,

@@ -185,7 +185,7 @@ class TestGarbage:
         self, memory: MemoryFacade, name: str
     ) -> None:
         text = GARBAGE[name]
-        results = await memory.read(query(text))
+        results = await memory.read(query(text, cut=False))
         assert isinstance(results, MemoryResults)
         assert results.missing == {}
         assert not any("bob" in one for one in texts(results))

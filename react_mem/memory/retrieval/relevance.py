@@ -76,7 +76,10 @@ def probability(answer: Recall, message: str) -> float:
     is_compared = answer.idle is not None and any(one.similarity is not None for one in answer.found)
     if not is_compared or not (any(languages_of(message)) or is_pleasantry(message)):
         return 1.0
-    return 1 / (1 + exp(-sum(WEIGHTS[name] * value for name, value in features(answer, message).items())))
+    told = features(answer, message)
+    likely = 1 / (1 + exp(-sum(WEIGHTS[name] * value for name, value in told.items())))
+    # where every word of a message is in a memory, it is asked for by them
+    return max(likely, NEEDED) if told["coverage"] == 1 and not told["is_pleasantry"] else likely
 
 
 def features(answer: Recall, message: str) -> dict[str, float]:
@@ -90,7 +93,11 @@ def features(answer: Recall, message: str) -> dict[str, float]:
     scores = sorted((one.item.score or 0.0 for one in found), reverse=True)
     few = len(found) < BEST
     words = set(index_terms(message))
-    shared = max((len(words & set(index_terms(one.text))) for one in found[:BEST]), default=0)
+    # of words that stand in the keywords of a memory, the arm alone knows
+    shared = max(
+        (max(len(words & set(index_terms(one.text))), one.arms.get(Arm.LEXICAL, 0.0) > 0) for one in found[:BEST]),
+        default=0,
+    )
     return {
         "constant": 1.0,
         "similarity": 10 * (similar[0] - idle),

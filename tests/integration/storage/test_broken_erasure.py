@@ -150,7 +150,7 @@ async def test_threads_of_any_checkpointer_are_found_by_their_metadata() -> None
 
 async def test_a_receipt_names_what_was_not_looked_at(memory_store: MemoryStore, saver: ThreadSaver) -> None:
     memory = await live(memory_store, saver, "ann000")
-    await memory.dialog.append("ann000", "ann000-talk", [HumanMessage("My PIN is 4711", id="pin")], agent_id="a")
+    await memory.dialog.append("ann000", "ann000-talk", [HumanMessage("My bus is 4711", id="bus")], agent_id="a")
     nobodys: Sequence[Any] = [{"configurable": {"thread_id": "nobodys"}}]
     graph = StateGraph(State).add_node("say", lambda _: {"said": ["Noted."]}).add_edge(START, "say")
     await graph.compile(checkpointer=saver).ainvoke({"said": ["Hello."]}, nobodys[0])
