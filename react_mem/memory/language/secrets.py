@@ -282,7 +282,9 @@ _STOPS = pattern_of(r"[.!?](?:\s|$)|[。！？]|\n\s*\n")
 _ENDS_HERE = pattern_of(rf"[ \t]*(?:[.,;:!?)）\]。，！？\n]|$|(?:{_JOINS})\s)")
 _WORDS = pattern_of(r"[^\W\d_]+(?: [^\W\d_]+){0,29}")
 _PLACEHOLDER = pattern_of(
-    r"^(?:[*•xX.…_-]+|<.*|\$\{?.*|%\w.*|\{+.*|\[.*)$|\[secret|\[hidden\]|\*{4,}|\.{3}|…|^your", re.IGNORECASE
+    r"^(?:[*•xX.…_-]+|<.*|\$\{?.*|%\w.*|\{+.*|\[.*)$|\[secret|\[hidden\]|\*{4,}|\.{3}|…"
+    rf"|^(?:{'|'.join(words_under('secret_placeholders'))})",
+    re.IGNORECASE,
 )
 _EXPRESSION = pattern_of(r"(?:[A-Za-z_][\w.]*[(\[{].*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|&\w+)\Z")
 _NO_VALUE = pattern_of(

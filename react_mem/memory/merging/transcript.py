@@ -161,8 +161,9 @@ def to_records(
             continue
         speaker, origin = message.name or "", origin_of_role(role)
         if role == "user" and owner is not None:
-            speaker, message = owner.spoken(message)
-            origin = Origin.SPEAKER if speaker else origin
+            named, message = owner.spoken(message)
+            # the owner's own name stays theirs
+            speaker, origin = named or speaker, Origin.SPEAKER if named else origin
         text = _words_of(message)
         if message.id in out or not (text or has_media(message)):
             continue

@@ -133,7 +133,7 @@ OPERATIONS = (
 
 _PARTS = (
     "database vector lexical window speaker time reranker store extraction forgetting model summary "
-    "web_search web_engine context switching task_graph thread quota cards"
+    "web_search web_engine context switching task_graph thread quota cards sealed_row"
 )
 _QUOTA = Choice("quota", "messages_a_day model_calls_a_day memories bytes")
 _FEEDBACK = Choice("verdict", "up down withdrawn"), Choice("key", "user user_score thumbs correctness helpfulness")

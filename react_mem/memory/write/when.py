@@ -56,6 +56,7 @@ def resolve(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> When:
     name no time. It is "", "DATE" of an event, "DATE..", "..DATE" or "DATE..DATE", where a DATE is a year, a month, a
     day or a minute in ISO 8601; anything else is ignored.
 
+    >>> from datetime import UTC
     >>> resolve("I fly to Rome tomorrow at 3pm", datetime(2026, 3, 3, 12, tzinfo=UTC), UTC, "").event_at.isoformat()
     '2026-03-04T15:00:00+00:00'
     >>> resolve("Vivo aquí desde marzo", datetime(2026, 5, 3, tzinfo=UTC), UTC, "2026-03..").valid_from.isoformat()
@@ -81,6 +82,7 @@ def over_by(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> dateti
 
     Of a period, such as last year, the end counts; of "not since March" the beginning. Args: see `resolve`.
 
+    >>> from datetime import UTC
     >>> over_by("I stopped smoking last year", datetime(2026, 3, 3, tzinfo=UTC), UTC, "").date().isoformat()
     '2025-12-31'
     """

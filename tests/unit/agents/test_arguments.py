@@ -49,4 +49,4 @@ def test_every_command_has_a_function() -> None:
     places = {run for parser in _parsers(command_line()) if (run := parser.get_default("run"))}
     for module, _, name in (place.partition(":") for place in places):
         assert callable(getattr(importlib.import_module(module), name))
-    assert len(places) == 17
+    assert len(places) == 18
