@@ -200,7 +200,7 @@ async def added_in_run(thread: Sequence[M], since: str | None, config: RunnableC
 
 _LOOKS = 5
 _MOMENT = 0.03
-"""How often, and after how many seconds, the input of a run is looked up again: it is stored while the run goes on."""
+"""Looks for the input of a run, and seconds between them: it is stored while the run goes on."""
 
 _FIRST = 3
 """Most steps from the input of a run to a node that begins it."""
