@@ -145,8 +145,7 @@ class MemoryNodes:
         context = AgentContext.of(runtime.context, config.get("configurable"))
         run = await self._agent.for_run(context)
         memory = TurnMemory.of(replace(self._memory, policy=run.policy), runtime)
-        unkept = await memory.withheld(thread)
-        thread = [unkept.get(str(message.id), message) for message in thread] if unkept else thread
+        thread, unkept = await memory.withheld(thread)
         frame = Frame(
             thread=thread,
             policy=run.policy,
@@ -199,7 +198,7 @@ class MemoryNodes:
         elif memory.switched_off:
             update["messages"] = kept_out(list(takewhile(is_users, reversed(thread))))
         elif theirs or unkept:
-            update["messages"] = [*theirs.values(), *unkept.values()]
+            update["messages"] = [*theirs.values(), *unkept]
         return update | {"remembered": memory.mark(thread)} if recalled.stored else update
 
     async def _retrieve(
@@ -311,14 +310,13 @@ class MemoryNodes:
             done["working_memory"] = None
         if self._tasks is not None and task is not None:
             done["task"] = self._tasks.finish(task)
-        unkept = await memory.withheld(thread, tells=False)
-        thread = [unkept.get(str(message.id), message) for message in thread] if unkept else thread
+        thread, unkept = await memory.withheld(thread, tells=False)
         turn = current_turn(thread)
         # also of a run that goes on with such a turn, and no longer says so
         if memory.switched_off or is_kept_out(turn[0]):
             return done | {"messages": kept_out(turn)}
         if unkept:
-            done["messages"] = [*unkept.values()]
+            done["messages"] = unkept
         turns = memory.turns
         if turns is None:
             return done

@@ -369,8 +369,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             recalled = await memory.begin(query)
         else:
             await memory.metering.admit()
-            unkept = [*(await memory.withheld(thread)).values()]
-            thread, theirs = in_place(thread, unkept), [*theirs, *unkept]
+            thread, unkept = await memory.withheld(thread)
+            theirs = [*theirs, *unkept]
             said = as_said(thread, mark)
             recalled = await memory.begin(query, said, mark and mark["id"])
         update: dict[str, Any] = {"memory_layout": (await memory.assemble(frame, recalled)).layout}
@@ -403,8 +403,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         start = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == asked), len(thread))
         theirs = [by_other(message, "middleware") for message in thread[start:] if is_users(message)]
         thread = in_place(thread, theirs)
-        unkept = [*(await memory.withheld(thread, tells=False)).values()]
-        thread, theirs = in_place(thread, unkept), [*theirs, *unkept]
+        thread, unkept = await memory.withheld(thread, tells=False)
+        theirs = [*theirs, *unkept]
         turn = thread[current_start(thread) :]
         if thread and (memory.switched_off or is_kept_out(turn[0])):
             return done | noted(state, kept_out(turn))

@@ -199,22 +199,22 @@ class TurnMemory:
         """Return true if the user has paused memory: this turn stores nothing. It is asked once."""
         return await self._asking
 
-    async def withheld(self, thread: Sequence[AnyMessage], *, tells: bool = True) -> dict[str, AnyMessage]:
-        """Return by id the messages of the current turn that memory must not have, marked; see `transcript.withheld`.
+    async def withheld(
+        self, thread: Sequence[AnyMessage], *, tells: bool = True
+    ) -> tuple[list[AnyMessage], list[AnyMessage]]:
+        """Mark the messages of the turn that memory must not have, in a pause all; return the thread, and these.
 
-        These are all of it while the user has paused memory. An event says so, once a turn (`tells`).
+        An event says so, once a turn (`tells`).
         """
-        last = next((place for place in range(len(thread) - 1, -1, -1) if is_users(thread[place])), 0)
-        start = next((place + 1 for place in range(last, -1, -1) if not is_users(thread[place])), 0)
+        start = next((i + 1 for i in range(current_start(thread), -1, -1) if not is_users(thread[i])), 0)
         turn, policy = thread[start:], self.agent.policy.secrets
         paused = await self.paused()
-        # passed to a thread where it takes more than a moment
         look = partial(withheld, turn, policy)
-        out: Sequence[Any] = kept_out(turn) if paused else await off_loop(READING * characters_of(turn), look)
-        found = {str(one.id): one for one in out}
-        if found and tells and self.turns is not None:
+        out: list[Any] = kept_out(turn) if paused else await off_loop(READING * characters_of(turn), look)
+        if out and tells and self.turns is not None:
             self.say("store", "off", _PAUSED if paused else _WITHHELD)
-        return found
+        marked = {one.id: one for one in out}
+        return [marked.get(message.id, message) for message in thread], out
 
     @property
     def run_id(self) -> str:
