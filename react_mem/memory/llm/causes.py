@@ -38,10 +38,6 @@ _NAMED = (
 _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
-        (
-            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----))*(?:-----END[A-Z0-9 ]*-----)?",
-            HIDDEN,
-        ),
         # to the last @ before the path: a password that is not percent-encoded may hold one
         (r"://[^/\s]*@", f"://{HIDDEN}@"),
         (r"(?<=\?)[^\s'\"]*=[^\s'\"]*", HIDDEN),
