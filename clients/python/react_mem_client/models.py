@@ -268,7 +268,7 @@ class MemoryDoubt(Answer):
     """The memory that speaks against it."""
 
     text: str
-    """What that says; of a change, what holds now: empty where it is over."""
+    """Text of the contradicting memory; of a change, the text that holds now: empty where it is over."""
 
     since: str
     """The day."""
@@ -341,9 +341,7 @@ class MemoryItem(Answer):
     """Who vouches for it."""
 
     current: bool
-    """Whether it is believed; of what is no belief, such as a message, true, unless a search finds that all it says
-    has changed.
-    """
+    """True if believed, or a message, unless a search finds all it says changed."""
 
     since: datetime | None = None
     """Since when it holds, as far as that is known."""
@@ -739,10 +737,10 @@ class UndoneWrite(Answer):
     """Result of an undo: the part of memory that had been drawn from the user's last words."""
 
     texts: list[str] = Field(default_factory=list)
-    """What is not believed any more."""
+    """Texts that are no longer believed."""
 
     restored: list[str] = Field(default_factory=list)
-    """What it had ended, and is believed again."""
+    """Facts that the write had ended, believed again."""
 
 
 class UsageAnswer(Answer):

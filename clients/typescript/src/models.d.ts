@@ -182,7 +182,7 @@ export interface MemoryDetail {
 export interface MemoryDoubt {
   /** The memory that speaks against it. */
   readonly id: string;
-  /** What that says; of a change, what holds now: empty where it is over. */
+  /** Text of the contradicting memory; of a change, the text that holds now: empty where it is over. */
   readonly text: string;
   /** The day. */
   readonly since: string;
@@ -233,10 +233,7 @@ export interface MemoryItem {
   readonly agent?: string;
   /** Who vouches for it. */
   readonly origin: Origin;
-  /**
-   * Whether it is believed; of what is no belief, such as a message, true, unless a search finds that all it says has
-   * changed.
-   */
+  /** True if believed, or a message, unless a search finds all it says changed. */
   readonly current: boolean;
   /** Since when it holds, as far as that is known. */
   readonly since?: string | null;
@@ -530,9 +527,9 @@ export interface ToldMemory {
 
 /** Result of an undo: the part of memory that had been drawn from the user's last words. */
 export interface UndoneWrite {
-  /** What is not believed any more. */
+  /** Texts that are no longer believed. */
   readonly texts?: readonly string[];
-  /** What it had ended, and is believed again. */
+  /** Facts that the write had ended, believed again. */
   readonly restored?: readonly string[];
 }
 

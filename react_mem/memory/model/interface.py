@@ -138,7 +138,9 @@ class MemoryDoubt(BaseModel):
     """Doubt about a memory, or a change since a message or a summary."""
 
     id: str = Field(description="The memory that speaks against it.")
-    text: str = Field(description="What that says; of a change, what holds now: empty where it is over.")
+    text: str = Field(
+        description="Text of the contradicting memory; of a change, the text that holds now: empty where it is over."
+    )
     since: str = Field(description="The day.")
     of: str = Field("", description="Of a change, the message or summary that states what has changed.")
     part: str = Field("", description="Of a change, the words that no longer hold; empty for all of a message.")

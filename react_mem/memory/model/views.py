@@ -43,10 +43,7 @@ class MemoryItem(BaseModel):
     session_id: str = Field("", description="The conversation that it came from.")
     agent: str = Field("", description="The agent that wrote it.")
     origin: Origin = Field(description="Who vouches for it.")
-    current: bool = Field(
-        description="Whether it is believed; of what is no belief, such as a message, true, unless a search finds that "
-        "all it says has changed."
-    )
+    current: bool = Field(description="True if believed, or a message, unless a search finds all it says changed.")
     since: datetime | None = Field(None, description="Since when it holds, as far as that is known.")
     until: datetime | None = Field(None, description="Until when, where it is over or says so.")
     in_doubt: bool = Field(False, description="Whether something speaks against it.")
@@ -366,8 +363,8 @@ class HiddenMemory(BaseModel, extra="forbid", frozen=True):
 class UndoneWrite(BaseModel):
     """Result of an undo: the part of memory that had been drawn from the user's last words."""
 
-    texts: list[str] = Field(default_factory=list, description="What is not believed any more.")
-    restored: list[str] = Field(default_factory=list, description="What it had ended, and is believed again.")
+    texts: list[str] = Field(default_factory=list, description="Texts that are no longer believed.")
+    restored: list[str] = Field(default_factory=list, description="Facts that the write had ended, believed again.")
 
 
 def _time(told: Any) -> datetime | None:

@@ -1,4 +1,4 @@
-"""What is one's own to decide on the page: a pause, many at once, everything, and the last change."""
+"""The page's controls of a user over memory: pause, forgetting many or everything, and undo of the last change."""
 
 from __future__ import annotations
 
